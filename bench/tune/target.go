@@ -158,7 +158,7 @@ func (b *bench) run(ctx context.Context, name string, arms []map[string]string, 
 	s.Workload.Settings = maps.Clone(s.Workload.Settings)
 	s.Combinations, s.Measure.Blocks, s.Measure.Looks = arms, blocks, nil
 	dir := filepath.Join(b.dir, name)
-	if outcome, err := b.lab.Judge(dir); err == nil && outcome.Findings.Blocks >= blocks {
+	if outcome, err := b.lab.Judge(dir); err == nil && outcome.Findings.Blocks >= blocks && same(outcome.Findings, arms) {
 		return outcome.Findings, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -169,6 +169,16 @@ func (b *bench) run(ctx context.Context, name string, arms []map[string]string, 
 		return nil, err
 	}
 	return outcome.Findings, nil
+}
+
+// same reports whether findings are about these combinations, in this order.
+func same(f *finding.Findings, arms []map[string]string) bool {
+	for i := range f.Arms {
+		if i >= len(arms) || !maps.Equal(f.Arms[i].Levels, arms[i]) {
+			return false
+		}
+	}
+	return len(f.Arms) == len(arms)
 }
 
 // sweep measures every combination by itself and returns the best. It chooses what is compared in blocks
@@ -197,7 +207,9 @@ func (b *bench) sweep(ctx context.Context) ([]map[string]string, error) {
 	slices.SortFunc(order, func(x, y int) int { return cmp.Compare(value[y], value[x]) })
 	var best []map[string]string
 	for _, i := range order[:min(contenders, len(order))] {
-		best = append(best, all[i])
+		if !math.IsInf(value[i], 0) {
+			best = append(best, all[i])
+		}
 	}
 	return best, nil
 }

@@ -37,9 +37,16 @@ func (e *Evidence) Answers(p *Program) bool {
 	return served >= leastServed
 }
 
-// Listens reports whether a program waits for connections.
+// Listens reports whether a program waits for connections over a network, or is a server that others of its
+// host call through a Unix socket: managers of processes listen on such sockets as well.
 func (e *Evidence) Listens(p *Program) bool {
-	return e.Mean.Network != nil && slices.ContainsFunc(e.Mean.Network.Listeners, func(l network.Listener) bool { return l.Program == p.Name })
+	if e.Mean.Network == nil {
+		return false
+	}
+	local := p.Name == "postgres" || strings.HasPrefix(p.Name, "php-fpm")
+	return slices.ContainsFunc(e.Mean.Network.Listeners, func(l network.Listener) bool {
+		return (local || !l.Unix()) && slices.ContainsFunc(p.Processes, func(one *hoststat.Process) bool { return one.PID == l.PID })
+	})
 }
 
 // Connected reports whether one program of the host calls the other.

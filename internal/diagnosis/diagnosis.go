@@ -69,6 +69,7 @@ type Finding struct {
 	Change     *Change           `json:"change,omitempty"`
 	Prediction *Prediction       `json:"prediction,omitempty"`
 	Cause      string            `json:"cause,omitempty"` // rule of the finding that this one follows from
+	Explains   []string          `json:"-"`               // rules whose findings are consequences of this one, beside those of its rule
 }
 
 // Sentence is what the finding says, with its numbers.
@@ -191,7 +192,8 @@ func explains(rules []Rule, cause, f *Finding) bool {
 	if f.Subject != cause.Subject && f.Subject != "" && cause.Subject != "" {
 		return false
 	}
-	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == cause.Rule && slices.Contains(r.Explains, f.Rule) })
+	return slices.Contains(cause.Explains, f.Rule) ||
+		slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == cause.Rule && slices.Contains(r.Explains, f.Rule) })
 }
 
 // root follows explanations to the finding that none explains.

@@ -84,6 +84,9 @@ func (p *Program) Helper() bool {
 	return slices.ContainsFunc(names, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })
 }
 
+// Dominates reports whether CPUs are so many of the host's that what they do is why it is busy.
+func (e *Evidence) Dominates(cpus float64) bool { return cpus >= e.Online()/3 }
+
 // Plural is a noun in the form for a number.
 func Plural(n float64, one, more string) string {
 	if n == 1 {

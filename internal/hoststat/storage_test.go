@@ -78,9 +78,11 @@ func TestGroupLimits(t *testing.T) {
 		files                            map[string]string
 		memory, io, memoryFile, ioFolder string
 		limits                           int
+		most                             float64
+		mostFile                         string
 	}{
-		"version 1": {version1, "/db", "/slow", "/sys/fs/cgroup/memory/db/memory.limit_in_bytes", "/sys/fs/cgroup/blkio/slow/blkio.throttle.write_bps_device", 1},
-		"version 2": {version2, "/db", "/db", "/sys/fs/cgroup/db/memory.high", "/sys/fs/cgroup/db/io.max", 2},
+		"version 1": {version1, "/db", "/slow", "/sys/fs/cgroup/memory/db/memory.limit_in_bytes", "/sys/fs/cgroup/blkio/slow/blkio.throttle.write_bps_device", 1, 100 << 20, "/sys/fs/cgroup/memory/db/memory.limit_in_bytes"},
+		"version 2": {version2, "/db", "/db", "/sys/fs/cgroup/db/memory.high", "/sys/fs/cgroup/db/io.max", 2, 200 << 20, "/sys/fs/cgroup/db/memory.max"},
 	} {
 		s := hoststat.NewReader(hoststattest.Tree(recorded(writer("2000", "1000"), c.files))).Read(0)
 		groups := map[string]cgroup.Group{}
@@ -91,7 +93,7 @@ func TestGroupLimits(t *testing.T) {
 		if p.MemoryGroup != c.memory || p.IOGroup != c.io {
 			t.Errorf("%s: groups of the process %q and %q", name, p.MemoryGroup, p.IOGroup)
 		}
-		if g := groups[c.memory]; g.MemoryLimit != 100<<20 || g.MemoryFile != c.memoryFile || g.Kills != 3 {
+		if g := groups[c.memory]; g.MemoryLimit != 100<<20 || g.MemoryFile != c.memoryFile || g.Kills != 3 || g.MemoryMax != c.most || g.MaxFile != c.mostFile || g.Version == 2 && g.OutOfMemory != 1 {
 			t.Errorf("%s: memory limit %+v", name, g)
 		}
 		g := groups[c.io]

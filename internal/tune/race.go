@@ -87,10 +87,10 @@ func (l *loop) search(ctx context.Context, candidates []study.Factor) error {
 // enter adds the levels of a candidate that differ from the present one and may be tried.
 func (r *race) enter(c study.Factor) {
 	from := r.of.level(c)
-	for i, level := range c.Levels {
+	for _, level := range c.Levels {
 		change := finding.Change{Factor: c.FullName(), From: from, To: level}
 		switch {
-		case level == from || i == 0 || r.failed(change):
+		case level == from || r.failed(change):
 			continue
 		case r.of.forbidden(change):
 			r.of.skip(change, unsafeReason)

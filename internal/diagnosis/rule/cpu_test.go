@@ -99,18 +99,22 @@ func TestPriority(t *testing.T) {
 	}
 	in := func(path string) func(p *process) { return func(p *process) { p.Group = path } }
 	v1 := map[string]string{"cpu": "/sys/fs/cgroup/cpu/web/one"}
+	unit := "/system.slice/web.service"
 	judge(t, "noisy_neighbour", []scene{
-		{"equal", all(victim(same), batch(same), setting("1")), "server (5)", "renice -n 19 -p 100"},
+		{"equal", all(victim(same), batch(same), setting("1")), "server (5)", "renice -n 19 -p $(ps -Lo lwp= -p 100)"},
 		{"in sessions of their own", all(victim(same), batch(func(p *process) { p.Session = 100 }), setting("1")), "server (5)", "echo 19 > /proc/100/autogroup"},
-		{"sessions without autogroups", all(victim(same), batch(func(p *process) { p.Session = 100 }), setting("0")), "server (5)", "renice -n 19 -p 100"},
-		{"sessions in control groups", all(victim(in("/a")), batch(func(p *process) { p.Session, p.Group = 100, "/b" }), setting("1")), "server (5)", "renice -n 19 -p 100"},
+		{"sessions without autogroups", all(victim(same), batch(func(p *process) { p.Session = 100 }), setting("0")), "server (5)", "renice -n 19"},
 		{"in real time", all(victim(same), batch(func(p *process) { p.Policy = 1 })), "server (5)", "chrt --other --all-tasks --pid 0 100"},
 		{"a service with idle policy", all(victim(func(p *process) { p.Policy = 5 }), batch(same)), "server (5)", "chrt --other --all-tasks --pid 0 5"},
-		{"a service that is nice", all(victim(func(p *process) { p.Nice = 10 }), batch(same)), "server (5)", "renice -n 0 -p 5"},
-		{"both are nice", all(victim(func(p *process) { p.Nice = 10 }), batch(func(p *process) { p.Nice = 10 })), "server (5)", "renice -n 19 -p 100"},
-		{"a light unit", all(victim(in("/system.slice/web.service")), batch(in("/user.slice")), group(cgroup.Group{Path: "/system.slice/web.service", Weight: 1})), "server (5)", "systemctl set-property --runtime web.service CPUWeight=100"},
-		{"a light group of version 1", all(victim(in("/web/one")), batch(in("/batch")), group(cgroup.Group{Path: "/web/one", Version: 1, Weight: 10, Folders: v1})), "server (5)", "echo 1024 > /sys/fs/cgroup/cpu/web/one/cpu.shares"},
-		{"a light group above both", all(victim(in("/all/web")), batch(in("/all/batch")), group(cgroup.Group{Path: "/all", Weight: 1}), group(cgroup.Group{Path: "/all/web", Weight: 100})), "server (5)", "renice -n 19 -p 100"},
+		{"a service that is nice", all(victim(func(p *process) { p.Nice = 10 }), batch(same)), "server (5)", "renice -n 0 -p $(ps -Lo lwp= -p 5)"},
+		{"a program that is not nice", all(victim(same), batch(func(p *process) { p.Nice = -10 })), "server (5)", "renice -n 0 -p $(ps -Lo lwp= -p 100)"},
+		{"both are nice", all(victim(func(p *process) { p.Nice = 10 }), batch(func(p *process) { p.Nice = 10 })), "server (5)", "renice -n 19 -p $(ps -Lo lwp= -p 100)"},
+		{"a light unit", all(victim(in(unit)), batch(in("/system.slice/batch.service")), group(cgroup.Group{Path: unit, Weight: 1})), "server (5)", "systemctl set-property --runtime web.service CPUWeight=100"},
+		{"an idle group", all(victim(in("/web")), batch(in("/batch")), group(cgroup.Group{Path: "/web", Version: 2, Weight: cgroup.Idle})), "server (5)", "echo 0 > /sys/fs/cgroup/web/cpu.idle"},
+		{"a light group of version 1", all(victim(in("/web/one")), batch(in("/web/two")), group(cgroup.Group{Path: "/web/one", Version: 1, Weight: 10, Folders: v1})), "server (5)", "echo 1024 > /sys/fs/cgroup/cpu/web/one/cpu.shares"},
+		{"a light group below what competes", all(victim(in(unit+"/worker")), batch(in("/user.slice")), group(cgroup.Group{Path: unit + "/worker", Weight: 1}), group(cgroup.Group{Path: "/user.slice", Weight: 100})), "server (5)", "systemctl set-property --runtime user.slice CPUWeight=1"},
+		{"both are light", all(victim(in("/a")), batch(in("/b")), group(cgroup.Group{Path: "/a", Version: 2, Weight: 20}), group(cgroup.Group{Path: "/b", Version: 2, Weight: 20})), "server (5)", "echo 1 > /sys/fs/cgroup/b/cpu.weight"},
+		{"pods", all(victim(in("/kubepods/burstable/x")), batch(in("/kubepods/besteffort/y")), group(cgroup.Group{Path: "/kubepods/burstable", Version: 2, Weight: 20})), "server (5)", "move hog"},
 	})
 }
 
@@ -408,7 +412,7 @@ func TestNoisyNeighbour(t *testing.T) {
 	}
 	victim := process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 1.5, Voluntary: 3000}
 	judge(t, "noisy_neighbour", []scene{
-		{"a hog", all(running(victim, hog(100, 7)), busy(1, allCPUs...)), "server (5)", "renice -n 19 -p 100"},
+		{"a hog", all(running(victim, hog(100, 7)), busy(1, allCPUs...)), "server (5)", "renice -n 19 -p $(ps -Lo lwp= -p 100)"},
 		{"a hog on the service's CPU", func(e *evidence) {
 			diagnosistest.Run(e, process{PID: 5, Name: "server", Allowed: "3", User: 0.2, System: 0.2, RunDelay: 0.6, Voluntary: 3000})
 			diagnosistest.Run(e, process{PID: 9, Name: "batch", Allowed: "3", User: 0.6})

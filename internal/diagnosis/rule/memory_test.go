@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
+	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/psi"
@@ -160,16 +161,32 @@ func TestOutOfMemory(t *testing.T) {
 		})
 	}
 	const file = "/sys/fs/cgroup/system.slice/java.service/memory.max"
-	killing := cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 29, LimitHits: 2, Kills: 3. / diagnosistest.Seconds}
+	killing := cgroup.Group{Version: 2, MemoryLimit: 1 << 30, Memory: 1 << 29, MemoryMax: 1 << 30, MaxFile: file, OutOfMemory: .05, Kills: 3. / diagnosistest.Seconds}
+	of := func(change func(g *cgroup.Group)) cgroup.Group {
+		g := killing
+		change(&g)
+		return g
+	}
 	judge(t, "out_of_memory", []scene{
 		{"a group at its limit", all(limited(file, killing), kills(.5)), "java (5)", "systemctl set-property --runtime java.service MemoryMax=1610612736"},
-		{"a group above it counts as well", all(group(cgroup.Group{Path: "/system.slice", MemoryLimit: 2 << 30, Kills: killing.Kills}), limited(file, killing), kills(.5)), "java (5)", "java.service"},
-		{"nobody is left in the group", all(group(cgroup.Group{Path: "/job", MemoryFile: "/sys/fs/cgroup/job/memory.max", MemoryLimit: 1 << 30, Kills: 1}), kills(.5)), "control group /job", "echo 1610612736 > /sys/fs/cgroup/job/memory.max"},
-		{"the host", kills(.01), "*", "add memory to the host"},
-		{"a group that is gone", kills(.7), "*", "raise the memory limit of the control group"},
-		{"a limit that is met", limited(file, cgroup.Group{MemoryLimit: 1 << 30, Memory: 1 << 30, LimitHits: 200, Refaults: 5000}), "", ""},
+		{"a group above it counts as well", all(group(of(func(g *cgroup.Group) { g.Path, g.MemoryMax = "/system.slice", 2<<30 })), limited(file, killing), kills(.5)), "java (5)", "java.service"},
+		{"a soft limit below the hard one", all(limited("/sys/fs/cgroup/system.slice/java.service/memory.high", of(func(g *cgroup.Group) { g.MemoryLimit = 1 << 29 })), kills(.5)), "java (5)", "MemoryMax=1610612736"},
+		{"version 1", all(limited(file, of(func(g *cgroup.Group) { g.Version, g.OutOfMemory, g.LimitHits = 1, 0, 5 })), kills(.5)), "java (5)", "1610612736"},
+		{"nobody is left in the group", all(group(of(func(g *cgroup.Group) { g.Path, g.MaxFile = "/job", "/sys/fs/cgroup/job/memory.max" })), kills(.5)), "control group /job", "echo 1610612736 > /sys/fs/cgroup/job/memory.max"},
+		{"the host's shortage killed in a group", all(limited(file, of(func(g *cgroup.Group) { g.OutOfMemory = 0 })), kills(.01)), "*", "add memory to the host"},
+		{"the host", kills(.01), "*", "oom-kill:"},
+		{"memory is free again after the kill", all(kills(.01), func(e *evidence) { e.Mean.Memory["MemAvailable"] = .9 * e.Mean.Memory["MemTotal"] }), "*", "add memory to the host"},
+		{"a group that is gone", kills(.7), "a control group", "raise the memory limit of the control group"},
+		{"a limit that is met", limited(file, of(func(g *cgroup.Group) { g.Kills = 0 })), "", ""},
 		{"killed before", with(func(i *interval) { i.VM["oom_kill"] = 0 }), "", ""},
 	})
+	e := diagnosistest.Healthy(8)
+	for _, path := range []string{"/one", "/one10", "/two"} {
+		group(of(func(g *cgroup.Group) { g.Path = path }))(e)
+	}
+	if found := diagnosistest.Found(t, rule.All(), "out_of_memory", e); len(found) != 3 {
+		t.Errorf("%d findings about three groups", len(found))
+	}
 }
 
 func TestMemoryLimit(t *testing.T) {

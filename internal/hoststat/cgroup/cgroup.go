@@ -8,6 +8,9 @@ import (
 	"plimsoll/internal/hoststat/psi"
 )
 
+// Idle is the weight of a group that runs only where no other one would (cpu.idle).
+const Idle = 0.3
+
 // Group is a control group. Limits are 0 where there is none.
 type Group struct {
 	Path             string            `json:"path"`
@@ -28,9 +31,12 @@ type Group struct {
 	Swap             float64           `json:"swap,omitempty"`      // gauge, in bytes
 	MemoryPressure   psi.Pressure      `json:"memoryPressure,omitzero"`
 	IOPressure       psi.Pressure      `json:"ioPressure,omitzero"`
-	MemoryFile       string            `json:"memoryFile,omitempty"` // file with the limit
-	Kills            float64           `json:"kills,omitempty"`      // processes killed because memory ran out
-	IO               []IO              `json:"io,omitempty"`         // by device; version 1 counts what limits apply to
+	MemoryFile       string            `json:"memoryFile,omitempty"`  // file with the limit
+	MemoryMax        float64           `json:"memoryMax,omitempty"`   // limit at which processes are killed
+	MaxFile          string            `json:"maxFile,omitempty"`     // file with it
+	OutOfMemory      float64           `json:"outOfMemory,omitempty"` // allocations that failed at that limit or at one below; version 1 counts LimitHits only
+	Kills            float64           `json:"kills,omitempty"`       // processes killed because memory ran out, here or on the host
+	IO               []IO              `json:"io,omitempty"`          // by device; version 1 counts what limits apply to
 	IOLimits         []IOLimit         `json:"ioLimits,omitempty"`
 }
 
@@ -54,7 +60,7 @@ type IOLimit struct {
 // Counters are the cumulative counters, in a fixed order.
 func (g *Group) Counters() []*float64 {
 	return []*float64{
-		&g.Usage, &g.Periods, &g.ThrottledPeriods, &g.Throttled, &g.LimitHits, &g.Refaults, &g.Kills,
+		&g.Usage, &g.Periods, &g.ThrottledPeriods, &g.Throttled, &g.LimitHits, &g.Refaults, &g.Kills, &g.OutOfMemory,
 		&g.MemoryPressure.Some, &g.MemoryPressure.Full, &g.IOPressure.Some, &g.IOPressure.Full,
 	}
 }
@@ -68,7 +74,7 @@ func (g *IO) Counters() []*float64 {
 func (g *Group) merge(other *Group) {
 	for _, one := range []struct{ to, from *float64 }{
 		{&g.Usage, &other.Usage}, {&g.Quota, &other.Quota}, {&g.Weight, &other.Weight}, {&g.Periods, &other.Periods}, {&g.ThrottledPeriods, &other.ThrottledPeriods},
-		{&g.Throttled, &other.Throttled}, {&g.Memory, &other.Memory}, {&g.MemoryLimit, &other.MemoryLimit},
+		{&g.Throttled, &other.Throttled}, {&g.Memory, &other.Memory}, {&g.MemoryLimit, &other.MemoryLimit}, {&g.MemoryMax, &other.MemoryMax}, {&g.OutOfMemory, &other.OutOfMemory},
 		{&g.LimitHits, &other.LimitHits}, {&g.Refaults, &other.Refaults}, {&g.Swap, &other.Swap}, {&g.Kills, &other.Kills},
 	} {
 		*one.to = max(*one.to, *one.from)
@@ -79,7 +85,7 @@ func (g *Group) merge(other *Group) {
 	if other.NodeMemory != nil {
 		g.NodeMemory = other.NodeMemory
 	}
-	g.MemoryFile = cmp.Or(other.MemoryFile, g.MemoryFile)
+	g.MemoryFile, g.MaxFile = cmp.Or(other.MemoryFile, g.MemoryFile), cmp.Or(other.MaxFile, g.MaxFile)
 	g.IO, g.IOLimits = append(g.IO, other.IO...), append(g.IOLimits, other.IOLimits...)
 	maps.Copy(g.Folders, other.Folders)
 }

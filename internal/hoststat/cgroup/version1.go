@@ -31,6 +31,7 @@ func read1(read func(string, func([]byte)), folder string, g *Group) {
 	}
 	if g.MemoryLimit > 0 {
 		g.MemoryFile = folder + "/memory.limit_in_bytes"
+		g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 	}
 	read("memory.oom_control", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {

@@ -16,12 +16,19 @@ func read2(read func(string, func([]byte)), folder string, g *Group) {
 		}
 	})
 	read("cpu.weight", gauge(&g.Weight))
+	idle := 0.
+	if read("cpu.idle", gauge(&idle)); idle > 0 {
+		g.Weight = Idle
+	}
 	read("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
 	read("memory.current", gauge(&g.Memory))
 	for _, file := range []string{"memory.max", "memory.high"} {
 		limit := 0.
 		if read(file, gauge(&limit)); limit > 0 && (g.MemoryLimit == 0 || limit < g.MemoryLimit) {
 			g.MemoryLimit, g.MemoryFile = limit, folder+"/"+file
+		}
+		if file == "memory.max" {
+			g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 		}
 	}
 	read("memory.swap.current", gauge(&g.Swap))
@@ -30,6 +37,8 @@ func read2(read func(string, func([]byte)), folder string, g *Group) {
 			switch string(name) {
 			case "high", "max":
 				g.LimitHits += value
+			case "oom":
+				g.OutOfMemory = value
 			case "oom_kill":
 				g.Kills = value
 			}

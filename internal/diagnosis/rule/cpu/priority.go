@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"plimsoll/internal/diagnosis"
@@ -10,9 +11,9 @@ import (
 )
 
 const (
-	preset  = 100. // CPU weight of a control group that nobody changed
-	lowered = 50.  // weight from which on a group has clearly less than its siblings
-	nicer   = 5    // difference of nice values: three times the CPU time
+	preset = 100. // CPU weight of a control group that nobody changed
+	light  = 0.5  // share of another group's weight from which on one has clearly less
+	nicer  = 5    // difference of nice values: three times the CPU time
 )
 
 // Scheduling policies, as in sched(7).
@@ -39,58 +40,93 @@ func priority(e *diagnosis.Evidence, service, loud *diagnosis.Program) *diagnosi
 			Command: forEach(service, "chrt --other --all-tasks --pid 0 %d"),
 		}
 	}
-	if g := light(e, service, loud); g != nil {
-		return &diagnosis.Change{Says: fmt.Sprintf("raise the CPU weight of control group %s from %.0f to %.0f", g.Path, g.Weight, preset), Command: weigh(g)}
+	ours, others := rivals(service.Group, loud.Group)
+	low, high := weighed(e, ours), weighed(e, others)
+	if strings.HasPrefix(ours+others, "/kubepods") { // its weights follow from the requests of pods
+		low, high = nil, nil
 	}
-	alone := e.Setting("proc/sys/kernel/sched_autogroup_enabled") == "1" && service.Group == "/" && loud.Group == "/" && mine.Session != theirs.Session
-	if service.Group == loud.Group && !alone && mine.Nice >= theirs.Nice+nicer {
-		return &diagnosis.Change{
-			Says:    fmt.Sprintf("raise the priority of %s: its nice value is %d, and that of %s %d", service.Name, mine.Nice, loud.Name, theirs.Nice),
-			Command: processes("renice -n "+fmt.Sprint(theirs.Nice)+" -p", service),
-		}
+	if low != nil && low.Weight < preset && low.Weight <= light*weightOf(high) {
+		return &diagnosis.Change{Says: fmt.Sprintf("raise the CPU weight of control group %s from %.3g to %.0f", ours, low.Weight, preset), Command: weigh(low, preset)}
 	}
-	c := &diagnosis.Change{Says: "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight", Command: processes("renice -n 19 -p", loud)}
-	if unit, ok := diagnosis.SystemdUnit(loud.Group); ok {
+	c := &diagnosis.Change{Says: "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight"}
+	switch unit := path.Base(others); {
+	case high != nil:
+		c.Command = weigh(high, 1)
+	case strings.HasSuffix(unit, ".service") || strings.HasSuffix(unit, ".scope"):
 		c.Command = "systemctl set-property --runtime " + unit + " CPUWeight=1"
-	} else if alone { // nice values count within a session only
+	case low == nil && mine.Session != theirs.Session && e.Setting("proc/sys/kernel/sched_autogroup_enabled") == "1": // nice values count within a session only
 		c.Command = fmt.Sprintf("echo 19 > /proc/%d/autogroup", theirs.PID)
+	case mine.Nice >= theirs.Nice+nicer && mine.Nice > 0:
+		c.Says = fmt.Sprintf("raise the priority of %s: its nice value is %d, and that of %s %d", service.Name, mine.Nice, loud.Name, theirs.Nice)
+		c.Command = renice(0, service)
+	case mine.Nice >= theirs.Nice+nicer:
+		c.Says = fmt.Sprintf("give %s the usual priority: its nice value is %d", loud.Name, theirs.Nice)
+		c.Command = renice(0, loud)
+	default:
+		c.Command = renice(19, loud)
 	}
 	return c
 }
 
-// light is the outermost control group of a service, and not of the other program, with a low CPU
-// weight; nil if there is none.
-func light(e *diagnosis.Evidence, service, loud *diagnosis.Program) (found *cgroup.Group) {
-	for at := service.Group; at != "/" && at != "." && at != ""; at = path.Dir(at) {
-		if at == loud.Group || strings.HasPrefix(loud.Group, at+"/") {
-			break
-		}
-		if g := e.Group(at); g != nil && g.Weight > 0 && g.Weight <= lowered {
-			found = g
-		}
+// rivals are the control groups that compete for the CPU time of two groups: those below the nearest group that has
+// both. Empty is that group itself.
+func rivals(a, b string) (ofA, ofB string) {
+	x, y := strings.Split(strings.Trim(a, "/"), "/"), strings.Split(strings.Trim(b, "/"), "/")
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
 	}
-	return found
+	below := func(parts []string) string {
+		if n >= len(parts) || parts[n] == "" {
+			return ""
+		}
+		return "/" + strings.Join(parts[:n+1], "/")
+	}
+	return below(x), below(y)
 }
 
-// weigh is the command that gives a control group the preset weight.
-func weigh(g *cgroup.Group) string {
-	if unit, ok := diagnosis.SystemdUnit(g.Path); ok && strings.HasSuffix(g.Path, unit) {
-		return "systemctl set-property --runtime " + unit + " CPUWeight=100"
+// weighed is a control group that has a CPU weight; nil if there is none.
+func weighed(e *diagnosis.Evidence, group string) *cgroup.Group {
+	if g := e.Group(group); group != "" && g != nil && g.Weight > 0 {
+		return g
 	}
-	if g.Version == 1 {
-		return "echo 1024 > " + folderOf(g, "cpu") + "/cpu.shares"
+	return nil
+}
+
+func weightOf(g *cgroup.Group) float64 {
+	if g == nil {
+		return preset
 	}
-	return "echo 100 > " + folderOf(g, "cpu") + "/cpu.weight"
+	return g.Weight
+}
+
+// weigh is the command that sets the CPU weight of a control group.
+func weigh(g *cgroup.Group, weight float64) string {
+	unit := path.Base(g.Path)
+	for _, kind := range []string{".service", ".scope", ".slice"} {
+		if strings.HasSuffix(unit, kind) {
+			return fmt.Sprintf("systemctl set-property --runtime %s CPUWeight=%.0f", unit, weight)
+		}
+	}
+	folder := folderOf(g, "cpu")
+	switch {
+	case g.Version == 1:
+		return fmt.Sprintf("echo %.0f > %s/cpu.shares", weight*1024/preset, folder)
+	case g.Weight == cgroup.Idle:
+		return fmt.Sprintf("echo 0 > %s/cpu.idle", folder)
+	}
+	return fmt.Sprintf("echo %.0f > %s/cpu.weight", weight, folder)
 }
 
 const mostNamed = 8 // processes in a command
 
-// processes is a command with the processes of a program.
-func processes(command string, p *diagnosis.Program) string {
+// renice is the command that sets the nice value of all threads of a program: each has its own.
+func renice(to int, p *diagnosis.Program) string {
+	var all []string
 	for _, one := range p.Processes[:min(mostNamed, len(p.Processes))] {
-		command += fmt.Sprintf(" %d", one.PID)
+		all = append(all, strconv.Itoa(one.PID))
 	}
-	return command
+	return fmt.Sprintf("renice -n %d -p $(ps -Lo lwp= -p %s)", to, strings.Join(all, ","))
 }
 
 // forEach is a command for each process of a program.

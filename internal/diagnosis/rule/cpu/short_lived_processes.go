@@ -22,7 +22,9 @@ const (
 	// leastFaults is the rate of page faults per second of CPU time, of 4 KiB pages, that start-up has:
 	// a copied or executed process touches each of its pages for the first time. Shells, awk, grep and
 	// Python have more than 100,000, and compilers at work 35,000.
-	leastFaults = 50_000.
+	leastFaults = 80_000.
+	// connects is the share of new connections in the processes started from which they are why.
+	connects = 0.3
 )
 
 // shortLivedProcesses finds programs whose children use CPUs mostly to start and to end. No list of
@@ -30,9 +32,8 @@ const (
 // are as many, and most of their time is work.
 var shortLivedProcesses = diagnosis.Rule{
 	Name: "short_lived_processes", Area: diagnosis.CPU,
-	Doc:      "processes that are started and end at once use CPUs",
-	Needs:    []string{"cpus", "processes"},
-	Explains: []string{"cpu_saturated", "periodic_stall", "client_limit"},
+	Doc:   "processes that are started and end at once use CPUs",
+	Needs: []string{"cpus", "processes"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range diagnosis.By(e.Services(), func(p *diagnosis.Program) float64 { return p.Reaped }) {
 			if p.Reaped < max(leastSpent, leastSpentShare*e.Online()) {
@@ -63,6 +64,12 @@ var shortLivedProcesses = diagnosis.Rule{
 			}
 			if p.Name == "postgres" {
 				f.Change.Says = "keep connections to PostgreSQL open: it starts a process for each. Use the pool of the client, or pgbouncer"
+				if e.Mean.Net["Tcp.PassiveOpens"] < connects*e.Mean.Forks {
+					f.Change.Says += "; if they are open already, lower max_parallel_workers_per_gather: each parallel query starts processes too"
+				}
+			}
+			if e.Dominates(p.Reaped) {
+				f.Explains = []string{"cpu_saturated"}
 			}
 			found = append(found, f)
 		}

@@ -17,14 +17,15 @@ const (
 	leastKernel, leastUse = 0.2, 0.2
 )
 
-// quick are the clock sources that programs read without a system call (vDSO), the best one first.
-var quick = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"}
+// quick are the clock sources that programs read without a system call (vDSO). Those of a hypervisor come
+// first: they stay right when the VM moves.
+var quick = []string{"kvm-clock", "hyperv_clocksource_tsc_page", "tsc", "arch_sys_counter"}
 
-// slowClock finds hosts whose kernel reads the time from a device, such as a VM that lost the TSC.
+// slowClock finds hosts whose programs ask the kernel for the time, such as a VM that lost the TSC.
 // A slow source where nobody works in the kernel looks alike, and costs nothing.
 var slowClock = diagnosis.Rule{
 	Name: "slow_clock", Area: diagnosis.CPU,
-	Doc:   "each reading of the clock is a system call to a slow device",
+	Doc:   "each reading of the clock is a slow system call",
 	Needs: []string{"cpus", "processes"},
 	Lacks: func(e *diagnosis.Evidence) string {
 		if e.Setting(clockSettings+"current_clocksource") == "" || e.Facts.ClockRead == 0 {
@@ -46,7 +47,7 @@ var slowClock = diagnosis.Rule{
 				Subject:    p.Subject(),
 				Confidence: diagnosis.Possible,
 				Impact:     kernel,
-				Says:       "Each reading of the clock takes {reading}, because the kernel asks the device " + source + " for the time. {subject} spends {kernel} of its CPU time in the kernel; how much of that is for the clock was not measured.",
+				Says:       "Each reading of the clock takes {reading}, because it is a system call (clock source " + source + "). {subject} spends {kernel} of its CPU time in the kernel; how much of that is for the clock was not measured.",
 				Evidence:   []diagnosis.Fact{diagnosis.Seconds("reading", e.Facts.ClockRead), diagnosis.Share("kernel", kernel), diagnosis.Number("used by the program", p.Busy)},
 				Change:     quickClock(e),
 				Prediction: &diagnosis.Prediction{Low: 0, High: kernel / (1 - kernel), Of: "throughput of " + p.Name, Basis: "at most the time in the kernel"},

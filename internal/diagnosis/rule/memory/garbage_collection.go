@@ -26,7 +26,7 @@ var garbageCollection = diagnosis.Rule{
 	Name: "garbage_collection", Area: diagnosis.Memory,
 	Doc:      "a program uses much of its CPU time to collect garbage: its heap is too small, or it allocates too much",
 	Needs:    []string{"processes"},
-	Explains: []string{"cpu_saturated", "periodic_stall", "lock_convoy", "hot_thread", "too_many_workers"},
+	Explains: []string{"periodic_stall", "lock_convoy", "hot_thread", "too_many_workers"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range e.Services() {
 			busy := 0.
@@ -36,10 +36,11 @@ var garbageCollection = diagnosis.Rule{
 				}
 			}
 			share := min(1, busy/max(p.Busy, 1e-9))
-			if busy < leastCollectors || share < leastCollecting || !e.Asked(p.Processes[0]) {
+			const rounding = 1.05 // more is of threads that were listed late, with all their lives
+			if busy < leastCollectors || share < leastCollecting || busy > rounding*p.Busy || !e.Asked(p.Processes[0]) {
 				continue
 			}
-			found = append(found, diagnosis.Finding{
+			f := diagnosis.Finding{
 				Subject:    p.Subject(),
 				Confidence: diagnosis.Likely,
 				Impact:     share,
@@ -47,7 +48,11 @@ var garbageCollection = diagnosis.Rule{
 				Evidence:   []diagnosis.Fact{diagnosis.Share("collecting", share), diagnosis.Number("used by the collector", busy), diagnosis.Number("used", p.Busy)},
 				Change:     enlargeHeap(p),
 				Prediction: &diagnosis.Prediction{Low: 0, High: share / (1 - min(0.95, share)), Of: "throughput of " + p.Name, Basis: "the CPU time of the collector"},
-			})
+			}
+			if e.Dominates(busy) {
+				f.Explains = []string{"cpu_saturated"}
+			}
+			found = append(found, f)
 		}
 		return found
 	},
