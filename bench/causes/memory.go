@@ -62,7 +62,7 @@ func killed(s *scene.Scene) (*scene.Meter, error) {
 		return nil, err
 	}
 	if s.Made {
-		job := fmt.Sprintf("while :; do tail -c 1 /dev/zero; sleep 0.%d; done", s.Between(2, 9)) // keeps all that it reads
+		job := fmt.Sprintf("while :; do tail /dev/zero; sleep 0.%d; done", s.Between(2, 9)) // keeps the line that never ends
 		if _, err := s.Start(scene.Command{Argv: []string{"sh", "-c", job}, Group: g}); err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func (p *Program) Serves() bool {
 func (p *Program) awake() bool {
 	busy := 0.
 	for _, t := range p.Threads() {
-		if t.Busy()+t.RunDelay >= Full && t.Voluntary < computing*t.Busy() {
+		if awake := t.Busy() + t.RunDelay; awake >= Full && t.Voluntary < computing*awake {
 			busy += t.Busy()
 		}
 	}

@@ -65,6 +65,20 @@ func TestSwapping(t *testing.T) {
 			vm(e, map[string]float64{"pswpin": 3000})
 			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Pressure = nil })
 		}, "java (5)", ""},
+		{"compressed memory, where nobody waits", func(e *diagnosis.Evidence) {
+			p := faulting
+			p.User, p.System, p.Major = 0.02, 0.06, 3000
+			diagnosistest.Run(e, p)
+			vm(e, map[string]float64{"pswpin": 3000})
+			pressure(e, "memory", 0.01)
+		}, "java (5)", "pages per second"},
+		{"the same of a program at work", func(e *diagnosis.Evidence) {
+			p := faulting
+			p.User, p.System, p.Major = 0.9, 0.06, 3000
+			diagnosistest.Run(e, p)
+			vm(e, map[string]float64{"pswpin": 3000})
+			pressure(e, "memory", 0.01)
+		}, "", ""},
 		{"swapped long ago", func(e *diagnosis.Evidence) {
 			idle := faulting
 			idle.Major, idle.Blocked = 0, 0

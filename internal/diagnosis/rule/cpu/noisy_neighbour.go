@@ -1,6 +1,10 @@
 package cpu
 
-import "plimsoll/internal/diagnosis"
+import (
+	"slices"
+
+	"plimsoll/internal/diagnosis"
+)
 
 const (
 	// leastWait is the share of its runnable time in which a victim waits for CPUs.
@@ -24,7 +28,7 @@ var noisyNeighbour = diagnosis.Rule{
 	Explains: []string{"cpu_saturated", "hot_thread", "too_many_workers", "client_limit", "too_few_workers", "lock_convoy"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		for _, p := range e.Programs() {
+		for _, p := range serversFirst(e) {
 			waits := p.RunDelay / max(p.RunDelay+p.Busy, 1e-9)
 			if waits < leastWait || p.Busy+p.RunDelay < 0.05 || !p.Serves() || p.Helper() || !e.Asked(p.Processes[0]) || !lives(e, p) {
 				continue
@@ -49,6 +53,20 @@ var noisyNeighbour = diagnosis.Rule{
 		}
 		return found
 	},
+}
+
+// serversFirst are the programs, those that serve connections before their clients, which wait with them.
+func serversFirst(e *diagnosis.Evidence) []*diagnosis.Program {
+	programs := e.Programs()
+	slices.SortStableFunc(programs, func(a, b *diagnosis.Program) int { return rank(e, a) - rank(e, b) })
+	return programs
+}
+
+func rank(e *diagnosis.Evidence, p *diagnosis.Program) int {
+	if e.Answers(p) {
+		return 0
+	}
+	return 1
 }
 
 // loudest is the program that computes most on the CPUs that a program may use, and their number;

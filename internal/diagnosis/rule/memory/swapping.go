@@ -12,6 +12,9 @@ const (
 	// leastSwapIn is the rate of pages from which reading them back matters: at 0.1 ms
 	// each, of flash, they cost 1 % of a thread's time.
 	leastSwapIn = 100
+	// fetches is the rate of such pages from which a program that is mostly in the kernel does little else. Swap in
+	// compressed memory makes nobody wait: its pages cost CPU time.
+	fetches, inKernel = 1000, 0.5
 	// ample is the share of memory that is available although the host swaps.
 	ample = 0.25
 	// calm is a swappiness that prefers to drop cached files.
@@ -32,7 +35,7 @@ var swapping = diagnosis.Rule{
 			stall = min(1, in*swapLatency(e))
 		}
 		p := victim(e, anyProgram, faults)
-		if in < leastSwapIn || stall < leastStall || p == nil {
+		if in < leastSwapIn || p == nil || stall < leastStall && !unpacks(p) {
 			return nil
 		}
 		swapped := 0.
@@ -51,9 +54,18 @@ var swapping = diagnosis.Rule{
 			Change:     swapChange(e, p),
 			Prediction: gain(stall, "the time that tasks wait for memory"),
 		}
+		if stall < leastStall {
+			kernel := p.SystemShare()
+			f.Impact, f.Confidence, f.Prediction = kernel, diagnosis.Likely, gain(kernel, "the CPU time in the kernel")
+			f.Says = "{subject} reads memory back from swap: {pages read back} pages per second, and it spends {kernel} of its CPU time in the kernel."
+			f.Evidence = append(f.Evidence, diagnosis.Share("kernel", kernel))
+		}
 		return []diagnosis.Finding{f}
 	},
 }
+
+// unpacks reports whether a program spends most of its CPU time on pages that it reads back.
+func unpacks(p *diagnosis.Program) bool { return faults(p) >= fetches && p.SystemShare() >= inKernel }
 
 // swapChange is to raise the limit of a control group that swaps because of it, to keep cached files
 // less eagerly where memory is available, and else to need less memory or to have more.
