@@ -21,15 +21,13 @@ func TestThreads(t *testing.T) {
 	}
 	var mutex, condition atomic.Uint32
 	mutex.Store(2) // locked, and others wait
-	var waiting atomic.Int32
 	const wait, wake = 128, 129 // FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE
 	sleep := func(word *atomic.Uint32) {
 		runtime.LockOSThread()
 		value := word.Load()
-		for waiting.Add(1); word.Load() == value; {
+		for word.Load() == value {
 			_, _, _ = syscall.Syscall6(syscall.SYS_FUTEX, uintptr(unsafe.Pointer(word)), wait, uintptr(value), 0, 0, 0)
 		}
-		waiting.Add(-1)
 	}
 	for range 3 {
 		go sleep(&mutex)
@@ -63,11 +61,11 @@ func TestThreads(t *testing.T) {
 		now := r.Read(float64(n))
 		i := interval.Between(before, now)
 		before = now
-		if p := own(i); waiting.Load() == 6 && p.Contended > 0 {
-			if seen = p.Contended == 3; !seen {
-				t.Fatalf("%v threads at a mutex, want 3", p.Contended)
-			}
+		p := own(i)
+		if p.Contended > 3 {
+			t.Fatalf("%v threads at a mutex, want 3", p.Contended)
 		}
+		seen = seen || p.Contended == 3 // fewer while one is on its way
 		for _, a := range i.Activity {
 			followed = followed || a.PID == os.Getpid() && len(a.Runs) >= hoststat.StepsPerReading-1
 		}
