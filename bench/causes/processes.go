@@ -11,7 +11,7 @@ func ofProcesses() []cause {
 	return []cause{
 		{
 			name: "scripts", about: "a server beside scripts that start a program for each line",
-			rules: []string{"short_lived_processes"}, change: []string{"fewer processes"}, names: []string{"sh ("}, metric: slowest(), bites: 2, make: scripts,
+			rules: []string{"short_lived_processes"}, change: []string{"long-running"}, names: []string{"sh ("}, metric: slowest(), bites: 2, make: scripts,
 		},
 		{
 			name: "weight", about: "a server in a control group of little CPU weight, beside a computation",

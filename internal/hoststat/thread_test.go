@@ -20,7 +20,7 @@ func TestThreads(t *testing.T) {
 		t.Skip(err)
 	}
 	var mutex, condition atomic.Uint32
-	mutex.Store(2) // locked, and others wait
+	mutex.Store(2)              // locked, and others wait
 	const wait, wake = 128, 129 // FUTEX_WAIT_PRIVATE, FUTEX_WAKE_PRIVATE
 	sleep := func(word *atomic.Uint32) {
 		runtime.LockOSThread()

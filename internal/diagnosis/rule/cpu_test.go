@@ -114,6 +114,8 @@ func TestPriority(t *testing.T) {
 		{"a light group of version 1", all(victim(in("/web/one")), batch(in("/web/two")), group(cgroup.Group{Path: "/web/one", Version: 1, Weight: 10, Folders: v1})), "server (5)", "echo 1024 > /sys/fs/cgroup/cpu/web/one/cpu.shares"},
 		{"a light group below what competes", all(victim(in(unit+"/worker")), batch(in("/user.slice")), group(cgroup.Group{Path: unit + "/worker", Weight: 1}), group(cgroup.Group{Path: "/user.slice", Weight: 100})), "server (5)", "systemctl set-property --runtime user.slice CPUWeight=1"},
 		{"both are light", all(victim(in("/a")), batch(in("/b")), group(cgroup.Group{Path: "/a", Version: 2, Weight: 20}), group(cgroup.Group{Path: "/b", Version: 2, Weight: 20})), "server (5)", "echo 1 > /sys/fs/cgroup/b/cpu.weight"},
+		{"a loud group that is idle already", all(victim(in("/a")), batch(in("/b")), group(cgroup.Group{Path: "/b", Version: 2, Weight: cgroup.Idle})), "server (5)", "the least already"},
+		{"a pod beside a unit", all(victim(in(unit)), batch(in("/kubepods.slice/x")), group(cgroup.Group{Path: "/kubepods.slice", Version: 2, Weight: 200})), "server (5)", "CPU request"},
 		{"pods", all(victim(in("/kubepods/burstable/x")), batch(in("/kubepods/besteffort/y")), group(cgroup.Group{Path: "/kubepods/burstable", Version: 2, Weight: 20})), "server (5)", "move hog"},
 	})
 }
@@ -143,7 +145,7 @@ func TestShortLivedProcesses(t *testing.T) {
 	build := process{PID: 7, Name: "make", User: .1, Reaped: 6, Faulted: 200_000}
 	judge(t, "short_lived_processes", []scene{
 		{"a script that starts programs", all(starts(700), running(shell)), "bash (7)", "perf trace"},
-		{"the script among shells", all(starts(700), running(process{PID: 8, Name: "bash", User: .2, Group: "/user.slice"}, shell)), "bash (7)", "one that stays"},
+		{"the script among shells", all(starts(700), running(process{PID: 8, Name: "bash", User: .2, Group: "/user.slice"}, shell)), "bash (7)", "long-running"},
 		{"a connection for each query", all(starts(300), running(process{PID: 7, Name: "postgres", User: .3, Reaped: 2, Faulted: 300_000})), "postgres (7)", "pgbouncer"},
 		{"a build", all(starts(40), running(build)), "", ""},
 		{"a build of small files on fast CPUs", all(starts(100), running(process{PID: 7, Name: "make", Reaped: 4, Faulted: 280_000})), "", ""},

@@ -12,49 +12,52 @@ import (
 
 const (
 	preset = 100. // CPU weight of a control group that nobody changed
+	least  = 1.   // CPU weight, but for groups with cpu.idle
 	light  = 0.5  // share of another group's weight from which on one has clearly less
 	nicer  = 5    // difference of nice values: three times the CPU time
 )
 
 // Scheduling policies, as in sched(7).
 const (
-	fifo     = 1
-	robin    = 2
-	idle     = 5
-	deadline = 6
+	schedFIFO     = 1
+	schedRR       = 2
+	schedIdle     = 5
+	schedDeadline = 6
 )
 
 // priority is the change that gives a service more of the CPUs which a loud program uses: its own
 // priority where it was lowered, else that of the other.
 func priority(e *diagnosis.Evidence, service, loud *diagnosis.Program) *diagnosis.Change {
 	mine, theirs := service.Processes[0], loud.Processes[0]
-	if policy := theirs.Policy; policy == fifo || policy == robin || policy == deadline {
+	if policy := theirs.Policy; policy == schedFIFO || policy == schedRR || policy == schedDeadline {
 		return &diagnosis.Change{
 			Says:    "schedule " + loud.Name + " like other programs: it has real-time priority, and runs before all of them",
 			Command: forEach(loud, "chrt --other --all-tasks --pid 0 %d"),
 		}
 	}
-	if mine.Policy == idle && theirs.Policy != idle {
+	if mine.Policy == schedIdle && theirs.Policy != schedIdle {
 		return &diagnosis.Change{
 			Says:    "schedule " + service.Name + " like other programs: it has the policy SCHED_IDLE, and gets only what they leave",
 			Command: forEach(service, "chrt --other --all-tasks --pid 0 %d"),
 		}
 	}
-	ours, others := rivals(service.Group, loud.Group)
-	low, high := weighed(e, ours), weighed(e, others)
-	if strings.HasPrefix(ours+others, "/kubepods") { // its weights follow from the requests of pods
-		low, high = nil, nil
+	if pod(service) || pod(loud) {
+		return &diagnosis.Change{Says: "move " + loud.Name + " to other CPUs or another host, or lower its CPU request: weights of pods follow from their requests"}
 	}
-	if low != nil && low.Weight < preset && low.Weight <= light*weightOf(high) {
-		return &diagnosis.Change{Says: fmt.Sprintf("raise the CPU weight of control group %s from %.3g to %.0f", ours, low.Weight, preset), Command: weigh(low, preset)}
+	servicePath, loudPath := rivals(service.Group, loud.Group)
+	own, other := weighed(e, servicePath), weighed(e, loudPath)
+	if own != nil && own.Weight < preset && own.Weight <= light*weightOf(other) {
+		return &diagnosis.Change{Says: fmt.Sprintf("raise the CPU weight of control group %s from %.3g to %.0f", servicePath, own.Weight, preset), Command: weigh(own, preset)}
 	}
 	c := &diagnosis.Change{Says: "move " + loud.Name + " to other CPUs or another host, or lower its CPU weight"}
-	switch unit := path.Base(others); {
-	case high != nil:
-		c.Command = weigh(high, 1)
+	switch unit := path.Base(loudPath); {
+	case other != nil && other.Weight <= least:
+		c.Says = "move " + loud.Name + " to other CPUs or another host: its CPU weight is the least already"
+	case other != nil:
+		c.Command = weigh(other, least)
 	case strings.HasSuffix(unit, ".service") || strings.HasSuffix(unit, ".scope"):
 		c.Command = "systemctl set-property --runtime " + unit + " CPUWeight=1"
-	case low == nil && mine.Session != theirs.Session && e.Setting("proc/sys/kernel/sched_autogroup_enabled") == "1": // nice values count within a session only
+	case own == nil && mine.Session != theirs.Session && e.Setting("proc/sys/kernel/sched_autogroup_enabled") == "1": // nice values count within a session only
 		c.Command = fmt.Sprintf("echo 19 > /proc/%d/autogroup", theirs.PID)
 	case mine.Nice >= theirs.Nice+nicer && mine.Nice > 0:
 		c.Says = fmt.Sprintf("raise the priority of %s: its nice value is %d, and that of %s %d", service.Name, mine.Nice, loud.Name, theirs.Nice)
@@ -67,6 +70,9 @@ func priority(e *diagnosis.Evidence, service, loud *diagnosis.Program) *diagnosi
 	}
 	return c
 }
+
+// pod reports whether Kubernetes runs a program.
+func pod(p *diagnosis.Program) bool { return strings.HasPrefix(p.Group, "/kubepods") }
 
 // rivals are the control groups that compete for the CPU time of two groups: those below the nearest group that has
 // both. Empty is that group itself.

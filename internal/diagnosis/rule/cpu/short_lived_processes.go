@@ -32,7 +32,7 @@ const (
 // are as many, and most of their time is work.
 var shortLivedProcesses = diagnosis.Rule{
 	Name: "short_lived_processes", Area: diagnosis.CPU,
-	Doc:   "processes that are started and end at once use CPUs",
+	Doc:   "short-lived processes use CPUs, mostly for start-up",
 	Needs: []string{"cpus", "processes"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range diagnosis.By(e.Services(), func(p *diagnosis.Program) float64 { return p.Reaped }) {
@@ -51,12 +51,12 @@ var shortLivedProcesses = diagnosis.Rule{
 				Subject:    diagnosis.Subject(starter),
 				Confidence: diagnosis.Likely,
 				Impact:     min(1, p.Reaped/e.Online()),
-				Says:       "Processes that {subject} starts and that end at once use {used} of {CPUs} CPUs, mostly to start: they have {faults} page faults per second of CPU time. The host starts {starts} processes and threads per second.",
+				Says:       "Short-lived processes of {subject} use {used} of {CPUs} CPUs, mostly for start-up: they have {faults} page faults per second of CPU time. The host starts {starts} processes and threads per second.",
 				Evidence: []diagnosis.Fact{
 					diagnosis.Number("used", p.Reaped), diagnosis.Number("CPUs", e.Online()), diagnosis.Number("faults", p.Faulted/p.Reaped),
 					diagnosis.Number("starts", e.Mean.Forks), diagnosis.Number("used by itself", p.Busy),
 				},
-				Change: &diagnosis.Change{Says: "start fewer processes in " + p.Name + ": one that stays and does the work of all", Command: started},
+				Change: &diagnosis.Change{Says: "replace the processes that " + p.Name + " starts by a long-running one", Command: started},
 			}
 			if serves {
 				f.Impact = p.Reaped / (p.Reaped + p.Busy)

@@ -25,7 +25,7 @@ var quick = []string{"kvm-clock", "hyperv_clocksource_tsc_page", "tsc", "arch_sy
 // A slow source where nobody works in the kernel looks alike, and costs nothing.
 var slowClock = diagnosis.Rule{
 	Name: "slow_clock", Area: diagnosis.CPU,
-	Doc:   "each reading of the clock is a slow system call",
+	Doc:   "reading the clock is a slow system call",
 	Needs: []string{"cpus", "processes"},
 	Lacks: func(e *diagnosis.Evidence) string {
 		if e.Setting(clockSettings+"current_clocksource") == "" || e.Facts.ClockRead == 0 {
@@ -47,7 +47,7 @@ var slowClock = diagnosis.Rule{
 				Subject:    p.Subject(),
 				Confidence: diagnosis.Possible,
 				Impact:     kernel,
-				Says:       "Each reading of the clock takes {reading}, because it is a system call (clock source " + source + "). {subject} spends {kernel} of its CPU time in the kernel; how much of that is for the clock was not measured.",
+				Says:       "Reading the clock takes {reading}, because it is a system call (clock source " + source + "). {subject} spends {kernel} of its CPU time in the kernel; the part of the clock was not measured.",
 				Evidence:   []diagnosis.Fact{diagnosis.Seconds("reading", e.Facts.ClockRead), diagnosis.Share("kernel", kernel), diagnosis.Number("used by the program", p.Busy)},
 				Change:     quickClock(e),
 				Prediction: &diagnosis.Prediction{Low: 0, High: kernel / (1 - kernel), Of: "throughput of " + p.Name, Basis: "at most the time in the kernel"},

@@ -24,7 +24,7 @@ var collectors = []string{"GC Thread#", "GC task thread", "G1 Conc#", "G1 Main",
 // other runtimes, such as that of Go, have no threads of their own and are not seen.
 var garbageCollection = diagnosis.Rule{
 	Name: "garbage_collection", Area: diagnosis.Memory,
-	Doc:      "a program uses much of its CPU time to collect garbage: its heap is too small, or it allocates too much",
+	Doc:      "a program spends much of its CPU time in garbage collection: its heap is too small, or it allocates too much",
 	Needs:    []string{"processes"},
 	Explains: []string{"periodic_stall", "lock_convoy", "hot_thread", "too_many_workers"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
@@ -44,7 +44,7 @@ var garbageCollection = diagnosis.Rule{
 				Subject:    p.Subject(),
 				Confidence: diagnosis.Likely,
 				Impact:     share,
-				Says:       "{subject} collects garbage for {collecting} of its CPU time: the threads of its collector use {used by the collector} of the {used} CPUs that it uses.",
+				Says:       "{subject} spends {collecting} of its CPU time in garbage collection: its GC threads use {used by the collector} of {used} CPUs.",
 				Evidence:   []diagnosis.Fact{diagnosis.Share("collecting", share), diagnosis.Number("used by the collector", busy), diagnosis.Number("used", p.Busy)},
 				Change:     enlargeHeap(p),
 				Prediction: &diagnosis.Prediction{Low: 0, High: share / (1 - min(0.95, share)), Of: "throughput of " + p.Name, Basis: "the CPU time of the collector"},

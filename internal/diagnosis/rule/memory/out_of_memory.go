@@ -12,7 +12,7 @@ import (
 // host's shortage killed looks alike, and did not meet its own limit.
 var outOfMemory = diagnosis.Rule{
 	Name: "out_of_memory", Area: diagnosis.Memory,
-	Doc:      "the kernel kills processes because memory has run out",
+	Doc:      "the OOM killer kills processes",
 	Needs:    []string{"vmstat", "memory", "processes"},
 	Explains: []string{"memory_limit", "memory_reclaim", "swapping"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
@@ -54,7 +54,7 @@ func killedInGroup(e *diagnosis.Evidence, g *cgroup.Group) []diagnosis.Finding {
 		Subject:    "control group " + g.Path,
 		Confidence: diagnosis.Certain,
 		Impact:     1,
-		Says:       "The kernel kills processes of control group " + g.Path + ", which is limited to {limit} of memory: {kills} while this was watched.",
+		Says:       "The OOM killer kills processes of control group " + g.Path + ", which is limited to {limit} of memory: {kills} while this was watched.",
 		Evidence:   []diagnosis.Fact{diagnosis.Number("kills", math.Round(g.Kills*e.Mean.Seconds)), diagnosis.Bytes("limit", g.MemoryMax), diagnosis.Bytes("used", g.Memory)},
 		Change:     raiseLimit(&hard),
 	}
@@ -84,13 +84,13 @@ func killedOnHost(e *diagnosis.Evidence) []diagnosis.Finding {
 	f := diagnosis.Finding{
 		Confidence: diagnosis.Certain,
 		Impact:     1,
-		Says:       "The kernel killed {kills} " + diagnosis.Plural(kills, "process", "processes") + " for lack of memory while this was watched. As little as {available} of {total} was available; the largest programs are " + names + ".",
+		Says:       "The OOM killer killed {kills} " + diagnosis.Plural(kills, "process", "processes") + " while this was watched. As little as {available} of {total} was available; the largest programs are " + names + ".",
 		Evidence:   []diagnosis.Fact{diagnosis.Number("kills", kills), diagnosis.Bytes("available", available), diagnosis.Bytes("total", total)},
 		Change:     &diagnosis.Change{Says: "add memory to the host, or make " + first.Subject() + " use less", Command: killLog},
 	}
 	if available > ample*total {
 		f.Subject, f.Confidence = "a control group", diagnosis.Likely
-		f.Says = "The kernel killed {kills} " + diagnosis.Plural(kills, "process", "processes") + " for lack of memory while this was watched, although {available} of {total} or more was available: a control group may have met its limit."
+		f.Says = "The OOM killer killed {kills} " + diagnosis.Plural(kills, "process", "processes") + " while this was watched, although {available} of {total} or more was available: a control group may have met its limit."
 		f.Change.Says = "raise the memory limit of the control group that the log of the kernel names"
 	}
 	return []diagnosis.Finding{f}

@@ -57,7 +57,7 @@ var swapping = diagnosis.Rule{
 		if stall < leastStall {
 			kernel := p.SystemShare()
 			f.Impact, f.Confidence, f.Prediction = kernel, diagnosis.Likely, gain(kernel, "the CPU time in the kernel")
-			f.Says = "{subject} reads memory back from swap: {pages read back} pages per second, and it spends {kernel} of its CPU time in the kernel."
+			f.Says = "{subject} swaps in {pages read back} pages per second and spends {kernel} of its CPU time in the kernel."
 			f.Evidence = append(f.Evidence, diagnosis.Share("kernel", kernel))
 		}
 		return []diagnosis.Finding{f}
