@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -144,8 +145,8 @@ type writerFunc func([]byte)
 
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
-// brood starts a process that forks, and prints the PIDs of both.
-const brood = "sleep 100 & echo $$ $!; wait"
+// brood starts a process that reads a line, forks, and prints the PIDs of both.
+const brood = "read -r line; sleep 100 & echo $$ $!; wait"
 
 // unmarked does the same with processes that have lost their environment.
 const unmarked = "exec env -i sh -c '" + brood + "'"
@@ -226,6 +227,26 @@ func TestAnotherCommandMayLeaveAProcessBehind(t *testing.T) {
 	}
 }
 
+// hearing is the pipe to a guard. Its reader gets a line once the guard has heard of something.
+type hearing struct {
+	io.WriteCloser
+	of   string
+	done chan struct{}
+}
+
+func (h *hearing) Write(p []byte) (int, error) {
+	n, err := h.WriteCloser.Write(p)
+	if bytes.HasPrefix(p, []byte(h.of)) {
+		close(h.done)
+	}
+	return n, err
+}
+
+func (h *hearing) Read(p []byte) (int, error) {
+	<-h.done
+	return copy(p, "\n"), io.EOF
+}
+
 // TestMain also plays a plimsoll that is about to die.
 func TestMain(m *testing.M) {
 	if os.Getenv("LOCAL_TEST_VICTIM") != "" {
@@ -236,7 +257,14 @@ func TestMain(m *testing.M) {
 			}
 		}
 		if err == nil {
-			_, err = l.machine.Run(context.Background(), platform.Command{Argv: []string{"sh", "-c", os.Getenv("LOCAL_TEST_VICTIM")}, Stdout: os.Stdout, Worker: true})
+			err = l.machine.guard.ready()
+		}
+		if err == nil {
+			heard := &hearing{WriteCloser: l.machine.guard.pipe, of: "lead", done: make(chan struct{})}
+			l.machine.guard.pipe = heard
+			_, err = l.machine.Run(context.Background(), platform.Command{
+				Argv: []string{"sh", "-c", os.Getenv("LOCAL_TEST_VICTIM")}, Stdin: heard, Stdout: os.Stdout, Worker: true,
+			})
 		}
 		if err != nil {
 			os.Stderr.WriteString(err.Error())
