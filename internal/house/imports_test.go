@@ -48,7 +48,7 @@ var allowed = map[string]string{
 	"internal/service/":                 "cql load load/peer measure mysql parameter pattern platform postgres service wire",
 	"internal/service/keyvalue":         "load measure platform service",
 	"internal/service/memcached":        "load measure parameter platform service service/keyvalue",
-	"internal/service/redis":            "load measure parameter platform service service/keyvalue",
+	"internal/service/redis":            "load measure parameter pattern platform service service/keyvalue",
 	"internal/service/nginx":            "load measure parameter platform service service/webfiles",
 	"internal/service/responder":        "load measure parameter platform service service/webfiles",
 	"internal/service/vcenter":          "cluster cluster/generate live load measure parameter platform service vsphere/sim vsphere/sim/clock vsphere/sim/load vsphere/sim/task",
