@@ -182,7 +182,7 @@ func same(f *finding.Findings, arms []map[string]string) bool {
 }
 
 // sweep measures every combination by itself and returns the best. It chooses what is compared in blocks
-// afterwards, where a void trial repeats all others of its block.
+// afterwards.
 func (b *bench) sweep(ctx context.Context) ([]map[string]string, error) {
 	all := b.combinations()
 	order := make([]int, len(all))

@@ -69,7 +69,7 @@ func open(dir string) (*Run, error) {
 	if len(again.Arms) != len(r.Plan.Arms) {
 		return nil, fmt.Errorf("%s: plan.json has %d arms, but its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
 	}
-	again.Order = r.Plan.Order // results of earlier versions have unbalanced orders
+	again.Order, again.Retry = r.Plan.Order, r.Plan.Retry // results of earlier versions have unbalanced orders, and repeat whole blocks
 	r.Plan = again
 	return r, nil
 }

@@ -7,8 +7,8 @@
 // equally often; every second block is the reverse of the one before. If a factor needs a
 // restart, a block is a set of whole plots, one per level of those factors, with the other
 // arms inside (split plot). Whole plots are balanced as arms are, and so are the arms of each.
-// A block with a void trial is incomplete: its rest is dropped, and a new block in the same
-// order replaces it while retries last.
+// A void trial is repeated in its slot while retries last. After a few void trials in one slot, the rest of
+// the block is dropped, and a new block in the same order replaces it.
 //
 // Sources: blocks and split plots, Cox, Planning of Experiments (1958); orders, Williams
 // (1949); looks, Jennison & Turnbull (1989); two stages, Stein (1945), all in package stat.
@@ -41,7 +41,7 @@ type Arm struct {
 type Trial struct {
 	Number int    `json:"number"` // from 1, in the order of execution
 	Phase  string `json:"phase"`
-	Block  int    `json:"block"` // from 1; void trials leave gaps among the complete ones
+	Block  int    `json:"block"` // from 1; repeated blocks leave gaps among the complete ones
 	Slot   int    `json:"slot"`  // from 1
 	Arm    int    `json:"arm"`
 	Seed   uint64 `json:"seed"`           // of the load's random choices, common to a block; below 2^53
@@ -53,6 +53,7 @@ type Plan struct {
 	Study *study.Study `json:"-"`
 	Seed  uint64       `json:"seed"`
 	Arms  []Arm        `json:"arms"`
+	Retry string       `json:"retry,omitempty"` // what is repeated after a void trial: InSlot, or in older results its block
 	Order string       `json:"order,omitempty"` // order of arms in blocks: Balanced, or in older results each block by itself
 	Looks []int        `json:"looks,omitempty"` // planned looks; nil unless the study looks
 	Level float64      `json:"level"`           // confidence level of all intervals together, over looks and headlines
@@ -66,7 +67,12 @@ type Plan struct {
 // other arm, equally often.
 const Balanced = "balanced"
 
+// InSlot repeats a void trial in its slot: the valid trials of its block stay of use, of which a block of many
+// arms loses more than it costs to repeat one.
+const InSlot = "slot"
+
 const (
+	mostInSlot    = 3  // void trials in a slot before the block is repeated
 	mostFactors   = 3  // factors with more than one level in a full factorial
 	mostArms      = 64 // per block
 	pilotBlocks   = 8
@@ -85,7 +91,7 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel, Order: Balanced, plots: wholePlots(s.Factors, arms)}
+	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel, Order: Balanced, Retry: InSlot, plots: wholePlots(s.Factors, arms)}
 	m := s.Measure
 	switch {
 	case m.Blocks > 0:

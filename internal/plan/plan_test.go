@@ -197,8 +197,10 @@ func TestLooksStopWhenDecided(t *testing.T) {
 	}
 }
 
-func TestAVoidTrialIsRepeatedWithItsBlock(t *testing.T) {
+// In older results, the block of a void trial was repeated whole.
+func TestAVoidTrialOfAnOlderPlanIsRepeatedWithItsBlock(t *testing.T) {
 	p := planned(t, ask(func(s *study.Study) { s.Measure.Blocks = 6 }), 3)
+	p.Retry = ""
 	c := p.Begin()
 	numbers := map[int]bool{}
 	valid := map[int]int{}
@@ -223,6 +225,24 @@ func TestAVoidTrialIsRepeatedWithItsBlock(t *testing.T) {
 	}
 	if s := c.Status(); complete != 6 || s.Blocks != 6 {
 		t.Errorf("%d blocks are complete, status %+v", complete, s)
+	}
+}
+
+func TestAVoidTrialIsRepeatedInItsSlot(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) { s.Measure.Blocks, s.Measure.Retries = 6, 20 }), 3)
+	c := p.Begin()
+	var issued []string
+	for trial, ok := c.Next(); ok && len(issued) < 10; trial, ok = c.Next() {
+		issued = append(issued, fmt.Sprintf("%d:%d.%d", trial.Number, trial.Block, trial.Slot))
+		r := answer(trial, 100)
+		if n := trial.Number; n == 2 || n >= 5 && n <= 7 {
+			r.Void = "planted"
+		}
+		c.Done(r)
+	}
+	// Three void trials in the second slot end block 2.
+	if got, want := strings.Join(issued, " "), "1:1.1 2:1.2 3:1.2 4:2.1 5:2.2 6:2.2 7:2.2 8:3.1 9:3.2 10:4.1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 // from the plan and the records alone.
 type Progress struct {
 	plan     *Plan
-	complete int        // blocks without a void trial
+	complete int        // blocks with a valid trial in each slot
 	last     int        // number of the last block that was started
 	ended    int        // completed trials, including void ones
 	void     int        // trials
 	queue    []Trial    // remaining trials of the current block
+	inSlot   int        // void trials in the current slot
 	values   []cell     // of the current block
 	pairs    []pairs    // by comparison
 	target   int        // number of blocks; in a pilot until Stein's second stage sets it
@@ -66,6 +67,7 @@ func (p *Plan) Replay(records []measure.Record) *Progress {
 // fill starts the next block.
 func (c *Progress) fill() {
 	c.last++
+	c.inSlot = 0
 	c.queue = c.plan.block(c.last, c.complete, c.ended+1, c.plan.phase(c.complete))
 	c.values = c.values[:0]
 }
@@ -91,11 +93,11 @@ func (c *Progress) Done(r measure.Record) {
 		return
 	}
 	c.ended++
-	c.queue = c.queue[1:]
 	if !r.Valid() {
 		c.repeat(r)
 		return
 	}
+	c.queue, c.inSlot = c.queue[1:], 0
 	c.values = append(c.values, cell{r.Arm, r.Trial, r.Values})
 	if len(c.queue) > 0 {
 		return
@@ -107,10 +109,16 @@ func (c *Progress) Done(r measure.Record) {
 	}
 }
 
-// repeat drops the rest of a block with a void trial and starts a new one, while retries last.
-// Arms that ran in it beside the baseline remain compared.
+// repeat repeats a void trial while retries last: in its slot, or with a new block that replaces the rest of this one. Arms that ran
+// in a block beside the baseline remain compared.
 func (c *Progress) repeat(r measure.Record) {
 	c.void++
+	if c.inSlot++; c.plan.Retry == InSlot && c.inSlot < mostInSlot && c.void <= c.plan.Study.Measure.Retries && len(measure.DataFailures(r.Checks)) == 0 {
+		for i := range c.queue {
+			c.queue[i].Number++
+		}
+		return
+	}
 	c.take(c.values)
 	if len(measure.DataFailures(r.Checks)) > 0 {
 		c.stop(true, "trial %d was not repeated, and no further trial was run: %s", r.Trial, r.Void)
