@@ -153,7 +153,7 @@ func softirq(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, rate := l.Near+":8125", s.Between(120_000, 160_000)
+	address, rate := l.Near+":8125", s.Between(60_000, 80_000)
 	m, err := scene.Figures(s.Part("metrics", scene.Command{Argv: []string{"collect", "--listen", address, count("threads", 2)}, Reads: scene.Ours}))
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func softirq(s *scene.Scene) (*scene.Meter, error) {
 	if err := s.Wait("figures of the collector", func() bool { return m.Count() > 0 }); err != nil {
 		return nil, err
 	}
-	const work = 1.6 // CPUs that all packets need: more than the one
+	const work = 2.0 // CPUs that all packets need: more than the one
 	n, err := s.Kept.Number(fmt.Sprint("filters at a rate of ", rate), func() (int, error) { return filters(s, l, address, int(work*1e9)/rate) })
 	if err != nil {
 		return nil, err

@@ -135,6 +135,8 @@ func TestTCPRetransmits(t *testing.T) {
 		{"4 % lost", flow(lossy), "app (7)", "10.0.0.9"},
 		{"1 % lost nearby", flow(vary(lossy, func(f *network.Flow) { f.Retransmits, f.RTTTime, f.MinRTTTime = 9, 0.0005, 0.0003 })), "app (7)", "bbr"},
 		{"1 % lost on a long way", flow(vary(lossy, func(f *network.Flow) { f.Retransmits = 9 })), "", ""},
+		{"2 % lost on a long way without a queue", flow(vary(lossy, func(f *network.Flow) { f.Retransmits = 18 })), "app (7)", "bbr"},
+		{"2 % lost on a long way with a queue", flow(vary(lossy, func(f *network.Flow) { f.Retransmits, f.RTTTime = 18, 2*f.MinRTTTime })), "", ""},
 		{"sent again without need", flow(vary(lossy, func(f *network.Flow) { f.Duplicates = 35 })), "", ""},
 		{"three segments in all", flow(vary(lossy, func(f *network.Flow) { f.Segments, f.Retransmits = 0.1, 0.05 })), "", ""},
 		{"a busy loopback device", flow(vary(lossy, func(f *network.Flow) { f.Peer = "127.0.0.1:80" })), "", ""},

@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	// nearLoss and farLoss are shares of segments lost. A local network loses next to none. TCP
-	// itself fills long paths until they drop some; 3 % halves the rate of such a path again.
-	nearLoss, farLoss = 0.005, 0.03
-	near              = 0.01 // round trip of a local network at most, in seconds
+	// nearLoss, emptyLoss and farLoss are shares of segments lost. A local network loses next to none. TCP
+	// itself fills long paths until they drop some; 3 % halves the rate of such a path again. Where no queue
+	// lengthens the round trip, it is not TCP that made it drop them.
+	nearLoss, emptyLoss, farLoss = 0.005, 0.015, 0.03
+	near                         = 0.01 // round trip of a local network at most, in seconds
+	emptyQueue                   = 1.5  // ratio of the round trip to the shortest below which no queue stands
 	leastSegmentsLost = 10   // segments, for a share to mean something
 	// shortestTimeout is TCP_RTO_MIN of include/net/tcp.h in seconds. A loss costs it where too
 	// few segments follow to be missed sooner.
@@ -33,8 +35,11 @@ var tcpRetransmits = diagnosis.Rule{
 			lost := f.Retransmits - f.Duplicates
 			part := lost / max(f.Segments, lost)
 			limit := farLoss
-			if floor(e, f) < near {
+			switch least := floor(e, f); {
+			case least < near:
 				limit = nearLoss
+			case f.RTT() < emptyQueue*least:
+				limit = emptyLoss
 			}
 			if loops(f) || lost*e.Mean.Seconds < leastSegmentsLost || part < limit || refused(e, f) || seen[address(f)] {
 				continue
