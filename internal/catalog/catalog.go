@@ -27,6 +27,7 @@ import (
 	vsphereplatform "plimsoll/internal/platforms/vsphere"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
+	"plimsoll/internal/service/ceph"
 	provided "plimsoll/internal/service/live"
 	"plimsoll/internal/service/mariadb"
 	"plimsoll/internal/service/memcached"
@@ -64,6 +65,7 @@ func All() *study.Catalog {
 			memcached.Kind(),
 			postgresql.Kind(),
 			cassandra.Kind(),
+			ceph.Kind(),
 			mariadb.Kind(),
 			reflector.Kind(),
 			vcenter.Kind(),

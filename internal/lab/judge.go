@@ -66,7 +66,7 @@ func (l *Lab) judge(m measured) (*Outcome, error) {
 	}
 	c := table.Case{
 		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: m.kind.Rate, Sources: countersOf(l.Catalog),
-		Records: m.records, Demands: demands(r, m.kind), Disks: m.kind.Disks, Clocked: m.kind.Clocked, Defaults: defaultsOf(m.kind), Series: series, Hosts: hosts,
+		Records: m.records, Demands: demands(r, m.kind), Disks: m.kind.Disks && r.Source.Study.Service == nil, Clocked: m.kind.Clocked, Defaults: defaultsOf(m.kind), Series: series, Hosts: hosts,
 	}
 	input := l.input(m)
 	input.Hosts = hosts

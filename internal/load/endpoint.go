@@ -10,8 +10,8 @@ import (
 
 // Endpoint is the address of a service.
 type Endpoint struct {
-	Network string `json:"network"` // tcp, udp or unix
-	Address string `json:"address"` // host:port, or the path of a socket
+	Network string `json:"network"` // tcp, udp, unix or ceph
+	Address string `json:"address"` // host:port, the path of a socket, or that of a ceph.conf
 	// More are the addresses of further identical instances, which get the same load each.
 	More []string `json:"more,omitempty"`
 	// Private marks a server that plimsoll started: it is not restarted after a crash.
@@ -32,6 +32,8 @@ type Endpoint struct {
 	User     string `json:"user,omitempty"`
 	Database string `json:"database,omitempty"`
 	Secret   string `json:"secret,omitempty"`
+	// Capacity is how much data the service can hold, in bytes; 0 is unknown.
+	Capacity int64 `json:"capacity,omitempty"`
 	// URL is the complete address of a live cluster.
 	URL string `json:"url,omitempty"`
 }

@@ -136,6 +136,14 @@ func MigrationMetrics() []Metric {
 	}
 }
 
+// FaultMetrics are those of a fault of the service during a load.
+func FaultMetrics() []Metric {
+	return []Metric{
+		{"fault.detection", "s", "time until the service noticed the fault", LowerIsBetter},
+		{"fault.recovery", "s", "time from the end of the fault until redundancy was restored", LowerIsBetter},
+	}
+}
+
 // QuantileOf returns the quantile of a response time metric, such as 0.99 of "read.p99". It
 // returns false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {

@@ -226,7 +226,7 @@ type Hosted interface {
 	Process(ctx context.Context) (pid int, err error)
 }
 
-// Disturbed is a machine to which a study lets something happen once in the middle of each
+// Disturbed is a machine or a service to which a study lets something happen once in the middle of each
 // load, such as a migration. Package trial alone asks for this ability.
 type Disturbed interface {
 	// Pending names the event; empty for none.

@@ -67,6 +67,10 @@ type Live struct {
 	// Unsettled describes unfinished background work, empty for none; nil: the service has
 	// none.
 	Unsettled func(ctx context.Context) (string, error)
+	// Pending names what happens to it in the middle of each load, by Disturb; empty for nothing.
+	Pending string
+	// Disturb is as in platform.Disturbed.
+	Disturb func(ctx context.Context) (map[string]float64, error)
 }
 
 // launch starts a private instance: its folder, its files, its process. It returns when the

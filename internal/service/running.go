@@ -73,6 +73,14 @@ func (r *Running) blame(ctx context.Context, err error) error {
 	return err
 }
 
+// Pending implements platform.Disturbed.
+func (r *Running) Pending() string { return r.live.Pending }
+
+// Disturb implements platform.Disturbed.
+func (r *Running) Disturb(ctx context.Context) (map[string]float64, error) {
+	return r.live.Disturb(ctx)
+}
+
 // Died is why a daemon that was started does not run any more; nil while it runs.
 func (r *Running) Died() error {
 	if r.process == nil {

@@ -28,8 +28,8 @@ type Kind struct {
 	Speaks []string
 	// Metrics lists the metrics from Instance.Counters, in the unit of the record: see Total.
 	Metrics []measure.Metric
-	// Shares list metrics derived from these.
-	Shares []Share
+	// Ratios list metrics derived from these.
+	Ratios []Ratio
 	// Candidates are the settings that tune tries where the study names none.
 	Candidates []parameter.Candidate
 	Release    Releaser // nil: nothing is left outside its folder
@@ -45,28 +45,35 @@ type Event struct {
 	Name     string
 }
 
-// Share is a metric derived from two others: the share of one in their sum, over the load.
-type Share struct {
+// Ratio is a metric derived from others over the load: one of them per the sum of others. A hit ratio is hits per hits and misses, a mean
+// latency is time per operation.
+type Ratio struct {
 	measure.Metric
-	Part, Rest string // names of metrics
+	Of  string   // name of a metric
+	Per []string // names of metrics
 }
 
 // Recorded are all metrics of the service in a record.
 func (k Kind) Recorded() []measure.Metric {
 	all := slices.Clone(k.Metrics)
-	for _, s := range k.Shares {
-		all = append(all, s.Metric)
+	for _, r := range k.Ratios {
+		all = append(all, r.Metric)
 	}
 	return all
 }
 
-// Divide adds the shares to the counters of a record. One with a sum of 0 is left out.
+// Divide adds the ratios to the counters of a record. One that lacks a metric or has a sum of 0 is left out.
 func (k Kind) Divide(counters map[string]float64) {
-	for _, s := range k.Shares {
-		part, ok := counters[s.Part]
-		rest, also := counters[s.Rest]
-		if ok && also && part+rest > 0 {
-			counters[s.Name] = part / (part + rest)
+	for _, r := range k.Ratios {
+		of, known := counters[r.Of]
+		sum := 0.0
+		for _, name := range r.Per {
+			n, ok := counters[name]
+			known = known && ok
+			sum += n
+		}
+		if known && sum > 0 {
+			counters[r.Name] = of / sum
 		}
 	}
 }

@@ -4,23 +4,38 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"plimsoll/internal/platform"
 )
 
-// endStrays kills the processes left by a killed daemon: those whose working directory is its
-// folder. A platform finds most by their environment, which some overwrite by a process title.
+// dying is the time limit for killed processes to be gone: the kernel first ends their I/O.
+const dying = 10 * time.Second
+
+// endStrays kills the processes left by a killed daemon, those whose working directory is its folder, and waits until they are gone. A
+// platform finds most by their environment, which some overwrite by a process title.
 func endStrays(ctx context.Context, m platform.Machine, dir string) error {
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
-	if err != nil {
-		return fmt.Errorf("look for processes that a service left in %s: %w", dir, err)
-	}
-	if pids := workIn(string(r.Stdout), dir); len(pids) > 0 {
+	for began := time.Now(); ; {
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+		if err != nil {
+			return fmt.Errorf("look for processes that a service left in %s: %w", dir, err)
+		}
+		pids := workIn(string(r.Stdout), dir)
+		if len(pids) == 0 {
+			return nil
+		}
+		if time.Since(began) > dying {
+			return fmt.Errorf("processes that a service left in %s do not end: %s", dir, strings.Join(pids, ", "))
+		}
 		if _, err := m.Run(ctx, platform.Command{Argv: append([]string{"kill", "-KILL"}, pids...)}); err != nil { // some may have ended
 			return fmt.Errorf("end processes that a service left in %s: %w", dir, err)
 		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return nil
 }
 
 // workIn are the processes that work in a folder or below, of a long list of the links

@@ -258,6 +258,9 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == migrationFactor }) {
 		out = append(out, measure.MigrationMetrics()...)
 	}
+	if s.Service != nil && (s.Service.Settings[faultSetting] != "" || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == faultSetting })) {
+		out = append(out, measure.FaultMetrics()...)
+	}
 	if len(s.Groups) == 0 && s.Servers() {
 		return append(out, sharing("server")...)
 	}
@@ -281,8 +284,8 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	return out
 }
 
-// migrationFactor is the factor with metrics of its own.
-const migrationFactor = "guest.migration"
+// What has metrics of its own: a factor, and a setting of services.
+const migrationFactor, faultSetting = "guest.migration", "fault"
 
 // Results lists what the records of the study may hold: the metrics of its workloads.
 func (s *Study) Results(c *Catalog) []measure.Metric {

@@ -198,7 +198,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	case given && kind.Speaks == nil:
 		r.in.Complain(e.key, "service: the workload %s uses no service", kind.Name)
 		return
-	case !given && len(fit) > 0:
+	case !given && len(fit) > 0 && !kind.Alone:
 		s.Service = &Use{Kind: fit[0]}
 		return
 	case !given:

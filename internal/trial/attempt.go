@@ -271,17 +271,18 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.session.services.Count(ctx, a.record)
 	}
-	a.event = drive.NewEvent(a.crew, middle(a.study.Measure), func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) })
+	a.event = drive.NewEvent(a.crew, a.session.services.Disturbed(), middle(a.study.Measure), func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) })
 	err := a.event.During(ctx, a.recorder, func() error {
-		return a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, run)
+		err := a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, run)
+		seconds := time.Since(from).Seconds() // an event may last beyond the load
+		a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
+		a.session.services.Observe(ctx, a.record, seconds)
+		return err
 	})
-	seconds := time.Since(from).Seconds()
-	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
 	a.under.End(a.began)
-	a.session.services.Observe(ctx, a.record, seconds)
 	return fault.Voids(err)
 }
 

@@ -111,7 +111,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 			}
 			seen[key] = needs
 		}
-		if len(m.Kind.Speaks) > 0 {
+		if slices.ContainsFunc(m.Kind.Speaks, func(p string) bool { return slices.Contains(s.services.Spoken(), p) }) {
 			needs.Disk *= int64(servers)
 			needs.Time *= time.Duration(servers)
 			needs = s.services.Lent(needs)

@@ -52,7 +52,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 			all = append(all, &machines.Member{At: machines.Workspace{Machine: m}})
 		}
 		began := time.Now()
-		e := drive.NewEvent(all, 4*time.Second, func(string) {})
+		e := drive.NewEvent(all, nil, 4*time.Second, func(string) {})
 		err := e.During(t.Context(), out, func() error {
 			e.Passed(3 * time.Second)
 			select {
@@ -86,7 +86,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 }
 
 func TestALoadWithoutAnEventIsALoad(t *testing.T) {
-	e := drive.NewEvent(machines.Set{{At: machines.Workspace{}}, {At: machines.Workspace{Machine: &shaken{}}}}, time.Second, nil)
+	e := drive.NewEvent(machines.Set{{At: machines.Workspace{}}, {At: machines.Workspace{Machine: &shaken{}}}}, nil, time.Second, nil)
 	lost := errors.New("lost")
 	if err := e.During(t.Context(), nil, func() error { return lost }); err != lost || e != nil {
 		t.Errorf("%v, %v", err, e)

@@ -31,6 +31,8 @@ type Kind struct {
 	// Speaks lists the protocols by which the workload can talk to a service,
 	// such as "redis"; nil when it talks to none.
 	Speaks []string
+	// Alone says that the workload also runs without a service.
+	Alone bool
 	// Disks says that the load itself reads and writes disks, with a number of I/Os
 	// outstanding on them that its settings choose.
 	Disks bool

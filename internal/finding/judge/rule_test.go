@@ -21,7 +21,7 @@ func wanting(s *study.Study) {
 func counting(counters map[string]float64) func(int, *measure.Record) {
 	return func(_ int, r *measure.Record) {
 		for k, v := range counters {
-			if strings.HasPrefix(k, "generator.") || strings.HasPrefix(k, "read.") {
+			if k == "mean" || strings.HasPrefix(k, "generator.") || strings.HasPrefix(k, "read.") {
 				r.Values[k] = v
 			} else {
 				r.Counters[k] = v

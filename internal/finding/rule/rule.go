@@ -41,6 +41,7 @@ func All() []Rule {
 	return []Rule{
 		generatorCPU,
 		simulatorCeiling,
+		storageSide,
 		workingSetInPageCache,
 		writeCacheExhausted,
 		deviceAtCeiling,

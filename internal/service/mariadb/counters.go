@@ -45,10 +45,10 @@ func counters() []counter {
 	}
 }
 
-func shares() []service.Share {
-	return []service.Share{{
+func ratios() []service.Ratio {
+	return []service.Ratio{{
 		Metric: measure.Metric{Name: "mariadb.hit_rate", Unit: "1", Doc: "buffer pool hit ratio", Better: measure.HigherIsBetter},
-		Part:   "mariadb.pages_hit", Rest: "mariadb.pages_read",
+		Of:     "mariadb.pages_hit", Per: []string{"mariadb.pages_hit", "mariadb.pages_read"},
 	}}
 }
 

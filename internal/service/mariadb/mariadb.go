@@ -29,7 +29,7 @@ func Kind() service.Kind {
 		Doc:        "MariaDB, started for the study, or a server you provide",
 		Speaks:     []string{protocol},
 		Metrics:    metrics(),
-		Shares:     shares(),
+		Ratios:     ratios(),
 	}, defaults(), build)
 }
 

@@ -52,10 +52,10 @@ func counters() []counter {
 	}
 }
 
-func shares() []service.Share {
-	return []service.Share{{
+func ratios() []service.Ratio {
+	return []service.Ratio{{
 		Metric: measure.Metric{Name: "postgresql.hit_rate", Unit: "1", Doc: "buffer hit ratio of shared_buffers", Better: measure.HigherIsBetter},
-		Part:   "postgresql.pages_hit", Rest: "postgresql.pages_read",
+		Of:     "postgresql.pages_hit", Per: []string{"postgresql.pages_hit", "postgresql.pages_read"},
 	}}
 }
 

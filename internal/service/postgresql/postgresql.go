@@ -29,7 +29,7 @@ func Kind() service.Kind {
 		Doc:        "PostgreSQL, started for the study, or a server you provide",
 		Speaks:     []string{protocol},
 		Metrics:    metrics(),
-		Shares:     shares(),
+		Ratios:     ratios(),
 		Release:    releaseSegment,
 		Events:     events,
 	}, defaults(), build)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -56,8 +57,11 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 			{"{\"ask\":\"counts\"}\n", "{\"error\":\"no test was requested yet\"}\n"},
 		})
 	}
-	if protocol == "vsphere" {
+	switch protocol {
+	case "vsphere":
 		return speakVSphere(ctx, e)
+	case "rbd":
+		return speakRBD(ctx, e)
 	}
 	return fmt.Errorf("the suite does not speak %s: teach it", protocol)
 }
@@ -253,4 +257,27 @@ func speakVSphere(ctx context.Context, e load.Endpoint) error {
 		err = fmt.Errorf("it answers %q", text)
 	}
 	return err
+}
+
+// speakRBD writes to an image, and reads back what it wrote.
+func speakRBD(ctx context.Context, e load.Endpoint) error {
+	run := func(stdin string, argv ...string) (string, error) {
+		c := exec.CommandContext(ctx, "rbd", append([]string{"--conf", e.Address, "--pool", e.Database, "--no-progress"}, argv...)...)
+		c.Stdin = strings.NewReader(stdin)
+		out, err := c.Output()
+		if err != nil {
+			return "", fmt.Errorf("rbd %s: %w", argv[0], err)
+		}
+		return string(out), nil
+	}
+	text := strings.Repeat("red line\n", 10_000)
+	if _, err := run(text, "import", "-", "line"); err != nil {
+		return err
+	}
+	got, err := run("", "export", "line", "-")
+	if err == nil && !strings.HasPrefix(got, text) {
+		err = fmt.Errorf("read %d bytes, and not those that were written", len(got))
+	}
+	_, failed := run("", "rm", "line")
+	return errors.Join(err, failed)
 }

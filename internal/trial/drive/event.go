@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/trial/machines"
 )
 
-// Event happens once to the machines of a trial, in the middle of its window.
+// Event happens once to the machines or the service of a trial, in the middle of its window.
 type Event struct {
 	at      time.Duration // since the load began
 	pending []platform.Disturbed
@@ -34,13 +34,16 @@ func (e *Event) Happened(began time.Time) []trace.Event {
 	return []trace.Event{{From: e.from.Sub(began).Seconds(), To: e.to.Sub(began).Seconds(), Kind: "event", Name: e.pending[0].Pending(), Value: e.to.Sub(e.from).Seconds(), Unit: "s"}}
 }
 
-// NewEvent is the event that is pending for machines; nil for none.
-func NewEvent(crew machines.Set, at time.Duration, say func(note string)) *Event {
+// NewEvent is the event that is pending for machines, or for their service, which may be nil; nil for none.
+func NewEvent(crew machines.Set, served platform.Disturbed, at time.Duration, say func(note string)) *Event {
 	e := &Event{at: at, say: say, due: make(chan struct{})}
 	for _, m := range crew {
 		if d, ok := m.At.Machine.(platform.Disturbed); ok && d.Pending() != "" {
 			e.pending = append(e.pending, d)
 		}
+	}
+	if served != nil && served.Pending() != "" {
+		e.pending = append(e.pending, served)
 	}
 	if len(e.pending) == 0 {
 		return nil
@@ -84,7 +87,7 @@ func (e *Event) During(ctx context.Context, out *measure.Recorder, load func() e
 
 var errNever = errors.New("it did not happen: the load ended before")
 
-// happen triggers the event on all machines at once.
+// happen triggers the event everywhere at once.
 func (e *Event) happen(ctx context.Context, out *measure.Recorder) error {
 	e.say(e.pending[0].Pending())
 	e.from = time.Now()

@@ -59,6 +59,15 @@ func (v *Running) lives() bool {
 // Dead reports whether the service died.
 func (s *Services) Dead() bool { return s.Current != nil && !s.Current.lives() }
 
+// Disturbed is the service as one to which something happens in the middle of each load; nil for none.
+func (s *Services) Disturbed() platform.Disturbed {
+	if s.Current == nil {
+		return nil
+	}
+	d, _ := s.Current.Instance.(platform.Disturbed)
+	return d
+}
+
 // answers reports whether the service is alive and answered the last request.
 func (v *Running) answers() bool { return v.lives() && !v.mute }
 

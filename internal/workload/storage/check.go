@@ -22,17 +22,23 @@ const (
 
 // Check looks for fio, its engine, and room for the disks or safe targets.
 func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	d = d.at(env)
 	version, err := checkFio(ctx, env.Machine, d.pattern.engine())
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	if err := errors.Join(refuseRate(&d.pattern), d.checkThrough(ctx, env)); err != nil {
+	if err := errors.Join(refuseRate(&d.pattern), refuseImages(&d.pattern), d.checkThrough(ctx, env)); err != nil {
 		return workload.Needs{}, err
 	}
 	needs := workload.Needs{Versions: map[string]string{"fio": version}}
 	if len(d.pattern.Targets) > 0 {
 		needs.Changes = d.pattern.changes()
 		return needs, d.checkTargets(ctx, env.Machine)
+	}
+	if d.pattern.cluster != nil {
+		needs.Disk = int64(d.pattern.Size) * int64(d.pattern.Disks)
+		needs.Time = timeToFill(needs.Disk)
+		return needs, nil
 	}
 	if d.pattern.Precondition != "none" || d.pattern.writes() {
 		needs.Disk = max(0, int64(d.pattern.Size)*int64(d.pattern.Disks)-d.present(ctx, env))

@@ -180,14 +180,23 @@ func (p *pattern) jobs(on []disk) []string {
 	var argv []string
 	workers, _ := p.workersOfDisk()
 	for i, one := range on {
-		where := "--filename=" + escape(one.path)
-		if _, serving := p.filters(); serving {
-			where = "--uri=" + uriOf(one.path)
-		}
-		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), where, "--numjobs="+strconv.Itoa(workers))
+		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1))
+		argv = append(append(argv, p.where(one)...), "--numjobs="+strconv.Itoa(workers))
 		argv = append(argv, p.extent(one.size)...)
 	}
 	return argv
+}
+
+// where says where a disk is.
+func (p *pattern) where(on disk) []string {
+	_, serving := p.filters()
+	switch {
+	case p.cluster != nil:
+		return p.cluster.image(on.path)
+	case serving:
+		return []string{"--uri=" + uriOf(on.path)}
+	}
+	return []string{"--filename=" + escape(on.path)}
 }
 
 // extent is the part of a disk that a worker uses.

@@ -61,6 +61,10 @@ func (d *disks) layout(env workload.Env, on disk) layout {
 // Prepare lays out the disks and brings them into the state that the study
 // asks for.
 func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
+	d = d.at(env)
+	if err := d.refuseCluster(ctx, env); err != nil {
+		return err
+	}
 	if len(d.pattern.Targets) > 0 {
 		// What a target holds may have changed since the study was checked.
 		if err := d.checkTargets(ctx, env.Machine); err != nil {
@@ -78,7 +82,10 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	lacking := d.lacking(ctx, env, on, have)
+	lacking, err := d.lacking(ctx, env, on, have)
+	if err != nil {
+		return err
+	}
 	if len(lacking) == 0 {
 		return nil
 	}
@@ -107,18 +114,22 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 
 // lacking lists the disks that do not hold what they should. Disks become steady
 // together, so that one that lacks makes all lack.
-func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have manifest) []disk {
-	var lacking []disk
-	sizes := d.sizes(ctx, env)
+func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have manifest) (lacking []disk, err error) {
+	var sizes map[string]parameter.Bytes
+	if d.pattern.cluster == nil {
+		sizes = d.sizes(ctx, env)
+	} else if sizes, err = d.pattern.cluster.images(ctx, env); err != nil {
+		return nil, err
+	}
 	for _, one := range on {
 		if have.Disks[one.path] != d.layout(env, one) || len(d.pattern.Targets) == 0 && sizes[one.path] != one.size {
 			lacking = append(lacking, one)
 		}
 	}
 	if len(lacking) > 0 && d.pattern.Precondition == "steady" {
-		return on
+		return on, nil
 	}
-	return lacking
+	return lacking, nil
 }
 
 // sizes are those of the disks in the scratch folder that are there, by path.
@@ -191,7 +202,12 @@ const fillBlock = 1 << 20
 
 // fill writes a disk from end to end.
 func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
-	if len(d.pattern.Targets) == 0 {
+	switch {
+	case d.pattern.cluster != nil:
+		if err := d.pattern.cluster.makeImage(ctx, env, on); err != nil {
+			return err
+		}
+	case len(d.pattern.Targets) == 0:
 		// A file that has its size already is not laid out again by fio.
 		if err := runProgram(ctx, env, "truncate", "--size="+bytes(on.size), "--", on.path); err != nil {
 			return err
@@ -201,11 +217,10 @@ func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
 		return nil
 	}
 	for _, part := range parts(on.size) {
-		argv := []string{"fio", "--name=fill", "--filename=" + escape(on.path), "--rw=write", "--ioengine=psync",
-			"--direct=" + digit(d.pattern.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
-			fmt.Sprintf("--randseed=%d", (env.Seed^number(on.path))>>1)}
-		argv = append(append(argv, part...), d.pattern.filling()...)
-		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+		argv := []string{"fio", "--name=fill", "--rw=write", "--direct=" + digit(d.pattern.Direct), "--end_fsync=1", "--fallocate=none",
+			"--output-format=json", "--eta=never", fmt.Sprintf("--randseed=%d", (env.Seed^number(on.path))>>1)}
+		argv = slices.Concat(argv, d.pattern.fillingAt(on), part, d.pattern.filling())
+		r, err := env.Machine.Run(ctx, platform.Command{Argv: d.pattern.cluster.in(argv)})
 		if err != nil {
 			return fmt.Errorf("fill %s: %w", on.path, err)
 		}
@@ -240,6 +255,14 @@ func parts(size parameter.Bytes) [][]string {
 		parts = append(parts, []string{"--bs=" + bytes(rest), "--offset=" + bytes(whole), "--size=" + bytes(rest)})
 	}
 	return parts
+}
+
+// fillingAt says where a disk is that is filled, and by which engine.
+func (p *pattern) fillingAt(on disk) []string {
+	if p.cluster != nil {
+		return append([]string{"--ioengine=" + imageEngine, "--iodepth=8"}, p.cluster.image(on.path)...) // fio knows the options of an engine only after it
+	}
+	return []string{"--filename=" + escape(on.path), "--ioengine=psync"}
 }
 
 func (p *pattern) filling() []string {
@@ -306,8 +329,12 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 // Clean removes the disks that Prepare made, also for a load with more of them,
 // and nothing else.
 func (d *disks) Clean(ctx context.Context, env workload.Env) error {
+	d = d.at(env)
 	have, err := readManifest(ctx, env)
 	if err != nil {
+		return err
+	}
+	if err := d.pattern.cluster.removeImages(ctx, env); err != nil {
 		return err
 	}
 	if len(d.pattern.Targets) == 0 {

@@ -22,6 +22,7 @@ import (
 
 // Run runs fio until the recorder has enough.
 func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	d = d.at(env)
 	on, err := d.places(ctx, env)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	// A fio that hangs is asked to end, and made to by the machine.
 	defer time.AfterFunc(stage.Length+overdue, l.enough).Stop()
 	result, err := env.Machine.Run(ctx, platform.Command{
-		Argv: d.pattern.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
+		Argv: d.pattern.cluster.in(d.pattern.command(on, stage)), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
 	})
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
@@ -213,7 +214,7 @@ func (d *disks) places(ctx context.Context, env workload.Env) ([]disk, error) {
 	if len(d.pattern.Targets) == 0 {
 		on := make([]disk, d.pattern.Disks)
 		for i := range on {
-			on[i] = disk{ownDisk(env, i), d.pattern.Size}
+			on[i] = disk{d.own(env, i), d.pattern.Size}
 		}
 		return on, nil
 	}
@@ -226,6 +227,14 @@ func (d *disks) places(ctx context.Context, env workload.Env) ([]disk, error) {
 		on[i] = disk{t.path, t.size}
 	}
 	return on, nil
+}
+
+// own is the path of the file, or the name of the image, of a disk that plimsoll makes.
+func (d *disks) own(env workload.Env, i int) string {
+	if d.pattern.cluster != nil {
+		return imageName(env, i)
+	}
+	return ownDisk(env, i)
 }
 
 func ownDisk(env workload.Env, i int) string { return fmt.Sprintf("%s/disk-%02d", env.Dir, i+1) }

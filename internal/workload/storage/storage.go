@@ -19,7 +19,7 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Disks        int             `name:"disks" doc:"number of disks, one file each" min:"1" max:"1024"`
+	Disks        int             `name:"disks" doc:"number of disks, one file each, or one image of a Ceph cluster each" min:"1" max:"1024"`
 	Size         parameter.Bytes `name:"size" doc:"size of each disk; targets are used in full" min:"64KiB"`
 	Block        string          `name:"block" doc:"block size, such as 4KiB, or sizes with their shares: 4KiB/70:64KiB/30; a comma separates reads and writes: 4KiB,64KiB"`
 	Read         parameter.Share `name:"read" doc:"share of reads (rwmixread)"`
@@ -27,9 +27,9 @@ type Parameters struct {
 	Spec         string          `name:"spec" doc:"Iometer access specification, bytes_read%_random%, such as 4096_100_0; replaces block, read and random"`
 	Threads      int             `name:"threads" doc:"jobs per disk (numjobs)" min:"1" max:"1024"`
 	Depth        int             `name:"depth" doc:"I/O depth of each job (iodepth); with a rate, the maximum" min:"1" max:"4096"`
-	Engine       string          `name:"engine" doc:"fio I/O engine; auto is psync for depth 1 and libaio above"`
+	Engine       string          `name:"engine" doc:"fio I/O engine; auto is psync for depth 1 and libaio above, and rbd for images of a Ceph cluster"`
 	Through      string          `name:"through" doc:"I/O path to the disks: none (direct), nbd (a server without filters), or filters such as null, daemon:null, delay:1ms and stats"`
-	Direct       bool            `name:"direct" doc:"direct I/O (O_DIRECT), bypassing the page cache"`
+	Direct       bool            `name:"direct" doc:"direct I/O (O_DIRECT), bypassing the page cache; images of a Ceph cluster have none"`
 	Rate         parameter.Rate  `name:"rate" doc:"offered load in operations per second, in total; empty is a closed loop"`
 	WorkingSet   parameter.Share `name:"working_set" doc:"working set, as a share of each disk"`
 	Compress     parameter.Share `name:"compress" doc:"compressibility of written data (buffer_compress_percentage)"`
@@ -48,6 +48,8 @@ func Kind() workload.Kind {
 		Name:       "storage",
 		Doc:        "block I/O on files or devices, driven by fio",
 		Disks:      true,
+		Speaks:     []string{protocol},
+		Alone:      true,
 		Rate:       "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
 			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
@@ -71,7 +73,8 @@ func Kind() workload.Kind {
 // pattern is what fio is to do, by the settings.
 type pattern struct {
 	Parameters
-	blocks blocks
+	blocks  blocks
+	cluster *imagePool // the disks are images there; nil: files or devices
 }
 
 // disks is the workload.
@@ -180,6 +183,8 @@ func (p *pattern) engine() string {
 	switch {
 	case serving:
 		return "nbd"
+	case p.cluster != nil:
+		return imageEngine
 	case p.Engine != "auto":
 		return p.Engine
 	case p.Depth > 1 && p.Rate == 0:

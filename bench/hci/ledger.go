@@ -1,0 +1,173 @@
+// Package hci measures the storage cluster of the service ceph: how soon it runs, what it takes, and whether its ledger of bytes adds up.
+package hci
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"plimsoll/bench/measured"
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platforms/local"
+	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph"
+)
+
+// written is how much a ledger is taken of, in bytes.
+const written = 512 << 20
+
+// Ledger writes large blocks through clusters of several kinds, and holds the bytes of clients, OSDs and devices against theory.
+func Ledger() (all []measured.Result, err error) {
+	for _, c := range []struct {
+		settings parameter.Settings
+		compress string  // share of what is written that compresses away
+		theory   float64 // bytes of devices per byte of clients
+	}{
+		{parameter.Settings{"redundancy": "replica:2"}, "0", 2},
+		{parameter.Settings{"redundancy": "replica:3"}, "0", 3},
+		{parameter.Settings{"redundancy": "ec:2+1"}, "0", 1.5},
+		{parameter.Settings{"redundancy": "ec:3+1"}, "0", 4. / 3},
+		{parameter.Settings{"redundancy": "replica:2", "compression": "lz4"}, "50", 1},
+	} {
+		err = on(c.settings, func(ctx context.Context, i service.Instance, at load.Endpoint, _ time.Duration) error {
+			before, err := drained(ctx, i)
+			if err != nil {
+				return err
+			}
+			client, err := write(ctx, at, c.compress)
+			if err != nil {
+				return err
+			}
+			after, err := drained(ctx, i)
+			if err != nil {
+				return err
+			}
+			of := func(name string) float64 { return after[name] - before[name] }
+			what := c.settings["redundancy"]
+			if c.settings["compression"] != "" {
+				what += " with " + c.settings["compression"] + ", data of 2:1"
+			}
+			all = append(all,
+				measured.Result{What: what + ", 1 MiB sequential: device bytes per client byte", Got: of("ceph.device_write_bytes") / client, Against: "theory", Limit: c.theory, Unit: "bytes"},
+				measured.Result{What: what + ": bytes written, as the OSDs count", Got: of("ceph.write_bytes"), Against: "fio", Limit: client, Unit: "bytes"})
+			return nil
+		})
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Starting measures the start of a cluster of 4 OSDs and its memory when it is idle.
+func Starting() (all []measured.Result, err error) {
+	const turns = 5
+	var took, resident []float64
+	for range turns {
+		err := on(parameter.Settings{"osds": "4"}, func(ctx context.Context, i service.Instance, _ load.Endpoint, start time.Duration) error {
+			counters, err := i.Counters(ctx)
+			took, resident = append(took, start.Seconds()), append(resident, counters["ceph.resident"])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return []measured.Result{
+		{What: "4 OSDs: from nothing to clean placement groups", Got: measured.Middle(took), Against: "allowed", Limit: 10, Unit: "s"},
+		{What: "4 OSDs: memory when idle", Got: measured.Middle(resident) / (1 << 20), Against: "allowed", Limit: 300, Unit: "MiB"},
+	}, nil
+}
+
+// on runs a cluster for as long as a function takes.
+func on(settings parameter.Settings, do func(ctx context.Context, i service.Instance, at load.Endpoint, start time.Duration) error) (err error) {
+	ctx := context.Background()
+	p, err := local.Kind().Open(ctx, nil, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	built, err := ceph.Kind().New(settings)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // the daemons run as an ordinary user
+		return err
+	}
+	env := service.Env{Machine: p.Machine(), Dir: filepath.Join(dir, "cluster"), Log: func(string, ...any) {}}
+	begun := time.Now()
+	i, err := built.Start(ctx, env)
+	if err != nil {
+		return err
+	}
+	start := time.Since(begun)
+	defer func() { err = errors.Join(err, i.Stop(ctx)) }()
+	at, err := i.Endpoint("rbd")
+	if err != nil {
+		return err
+	}
+	return do(ctx, i, at, start)
+}
+
+// drained reads the counters when the devices are not written any more.
+func drained(ctx context.Context, i service.Instance) (map[string]float64, error) {
+	const quiet, most = 2 * time.Second, time.Minute
+	var last map[string]float64
+	for began, since := time.Now(), time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		now, err := i.Counters(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if last == nil || now["ceph.device_write_bytes"] > last["ceph.device_write_bytes"]+64<<10 {
+			last, since = now, time.Now()
+		}
+		switch {
+		case time.Since(since) > quiet:
+			return now, nil
+		case time.Since(began) > most:
+			return nil, fmt.Errorf("the OSDs still write to their devices after %s", most)
+		}
+	}
+}
+
+// write writes an image once from end to end, and returns the bytes that fio counts.
+func write(ctx context.Context, at load.Endpoint, compress string) (float64, error) {
+	conf := "CEPH_CONF=" + at.Address
+	made := exec.CommandContext(ctx, "rbd", "--pool", at.Database, "create", "--size", strconv.Itoa(written)+"B", "ledger")
+	made.Env = append(os.Environ(), conf)
+	if out, err := made.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("create an image: %w: %s", err, out)
+	}
+	fio := exec.CommandContext(ctx, "fio", "--name=ledger", "--ioengine=rbd", "--clientname=admin", "--pool="+at.Database, "--rbdname=ledger",
+		"--rw=write", "--bs=1m", "--iodepth=8", fmt.Sprint("--size=", written), "--refill_buffers=1", "--buffer_compress_percentage="+compress, "--output-format=json")
+	fio.Env = append(os.Environ(), conf)
+	out, err := fio.Output()
+	if err != nil {
+		return 0, fmt.Errorf("fio: %w", err)
+	}
+	var said struct {
+		Jobs []struct {
+			Write struct {
+				Bytes float64 `json:"io_bytes"`
+			}
+		}
+	}
+	at0 := max(0, bytes.IndexByte(out, '{'))
+	if err := json.Unmarshal(out[at0:], &said); err != nil || len(said.Jobs) != 1 || said.Jobs[0].Write.Bytes <= 0 {
+		return 0, fmt.Errorf("fio wrote nothing: %v", err)
+	}
+	return said.Jobs[0].Write.Bytes, nil
+}

@@ -1,0 +1,165 @@
+// Package ceph is the service of a Ceph cluster for block storage: a private monitor and private BlueStore OSDs on sparse files, or a
+// cluster that you provide.
+package ceph
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// protocol is the protocol of the service: an endpoint has the path of a ceph.conf as its address and a pool as its database.
+const protocol = "rbd"
+
+// Settings are the settings of the cluster. Redundancy, compression and checksum are those of the pool that holds the data.
+type Settings struct {
+	Address     string             `name:"address" doc:"path of the ceph.conf of a cluster you provide; empty starts one"`
+	Pool        string             `name:"pool" doc:"pool of a cluster you provide, in which images are made and removed; needs address"`
+	OSDs        int                `name:"osds" doc:"number of OSDs" min:"1" max:"32"`
+	Size        parameter.Bytes    `name:"size" doc:"size of each OSD, a sparse file" min:"1GiB"`
+	Redundancy  string             `name:"redundancy" doc:"replica:N for N copies, or ec:K+M for K data and M coding chunks, each on an OSD of its own"`
+	Compression string             `name:"compression" doc:"compression of data" choices:"none,lz4,snappy,zlib,zstd"`
+	Checksum    string             `name:"checksum" doc:"checksum of data; none does not detect corruption" choices:"none,crc32c,crc32c_16,crc32c_8,xxhash32,xxhash64" unsafe:"none"`
+	Cache       parameter.Bytes    `name:"cache" doc:"BlueStore cache of each OSD" min:"16MiB"`
+	Fault       string             `name:"fault" doc:"fault of the last OSD in the middle of each load; restart and pause last for fault_time" choices:"none,kill,pause,restart"`
+	FaultTime   parameter.Duration `name:"fault_time" doc:"duration of a pause, or time until a restart" min:"100ms" max:"10m"`
+}
+
+func defaults() Settings {
+	return Settings{OSDs: 4, Size: 8 << 30, Redundancy: "replica:2", Compression: "none", Checksum: "crc32c", Cache: 64 << 20, Fault: noFault, FaultTime: parameter.Duration(5 * time.Second)}
+}
+
+// Kind is the service's entry in the catalog.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Needs:   "Ceph",
+		Name:    "ceph",
+		Doc:     "Ceph cluster for block storage, started for the study, or a cluster you provide",
+		Speaks:  []string{protocol},
+		Metrics: metrics(),
+		Ratios:  ratios(),
+	}, defaults(), build)
+}
+
+func build(s Settings) (service.Service, error) {
+	if at, err := s.provided(); at != nil || err != nil {
+		return at, err
+	}
+	r, err := parseRedundancy(s.Redundancy)
+	if err != nil {
+		return nil, err
+	}
+	if n := r.chunks(); n > s.OSDs {
+		return nil, fmt.Errorf("redundancy %s requires %d OSDs, each for one part, and osds is %d", s.Redundancy, n, s.OSDs)
+	}
+	if s.Fault != noFault && s.Fault != pause && r.spare() == 0 {
+		return nil, fmt.Errorf("fault %s: redundancy %s survives no loss of an OSD: take replica:2 or more, or fault: pause", s.Fault, s.Redundancy)
+	}
+	return fresh{s.private(r), s.Fault == kill || s.Fault == restart}, nil
+}
+
+// fresh is a service that is started again for each trial if a load damages it.
+type fresh struct {
+	service.Private
+	damaged bool
+}
+
+// Varies implements service.Varying.
+func (f fresh) Varies() bool { return f.damaged }
+
+// Check also finds folders that are too long for the sockets of the daemons.
+func (f fresh) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	if long := socketOf(env.Dir, "osd.99"); len(long) > longestSocket {
+		return service.Needs{}, fmt.Errorf("%s is too long for a Unix socket: take a shorter folder (--out)", long)
+	}
+	return f.Private.Check(ctx, env)
+}
+
+// memory is what an OSD takes beside its cache when it does little.
+const memory = 300 << 20
+
+func (s Settings) private(r redundancy) service.Private {
+	return service.Private{
+		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2,
+		Needs: service.Needs{
+			Disk: int64(s.OSDs) * (64 << 20), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
+		},
+		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
+			return s.daemon(env, place, r)
+		},
+	}
+}
+
+// findAll finds all programs of Ceph that a private cluster uses, and returns that of the OSDs.
+func findAll(ctx context.Context, m platform.Machine) (service.Found, error) {
+	return find(ctx, m, "ceph-mon", "monmaptool", "rbd", "ceph", "ceph-osd")
+}
+
+// find finds programs of Ceph, and returns the last one.
+func find(ctx context.Context, m platform.Machine, names ...string) (found service.Found, err error) {
+	const install = "apt install ceph-mon ceph-osd ceph-common ceph-base (or dnf install ceph-mon ceph-osd ceph-common)"
+	for _, name := range names {
+		if found, err = (service.Program{Names: []string{name}, Version: []string{"--version"}, Install: install}).Find(ctx, m); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+func (s Settings) fits(ctx context.Context, m platform.Machine) error {
+	need := parameter.Bytes(s.OSDs) * (s.Cache + memory)
+	if have := service.Memory(ctx, m); have > 0 && need > have/10*9 {
+		return fmt.Errorf("%d OSDs with a cache of %s take about %s, but this host has %s: lower osds or cache", s.OSDs, s.Cache, need.About(), have.About())
+	}
+	return nil
+}
+
+// capacity is how much data the cluster holds before OSDs are nearly full.
+func (s Settings) capacity(r redundancy) int64 {
+	const nearlyFull = .85 // mon_osd_nearfull_ratio
+	return int64(nearlyFull * float64(s.Size) * float64(s.OSDs) / r.amplification())
+}
+
+// room is how much data the disk below a folder has space for, with redundancy.
+func room(ctx context.Context, m platform.Machine, dir string, r redundancy) int64 {
+	const spare = .9
+	out, err := m.Run(ctx, platform.Command{Argv: []string{"stat", "--file-system", "--format", "%a %S", "--", dir}})
+	var blocks, size int64
+	if _, failed := fmt.Sscan(string(out.Stdout), &blocks, &size); err != nil || failed != nil {
+		return math.MaxInt64
+	}
+	return int64(spare * float64(blocks) * float64(size) / r.amplification())
+}
+
+// socketOf is the admin socket of a daemon, such as osd.0.
+func socketOf(dir, daemon string) string { return path.Join(dir, daemon+".asok") }
+
+// longestSocket is the longest path of a Unix socket, in bytes.
+const longestSocket = 107
+
+func (s Settings) daemon(env service.Env, place service.Location, r redundancy) (service.Daemon, error) {
+	c := &cluster{machine: env.Machine, conf: path.Join(place.Dir, confFile), dir: place.Dir, osds: s.OSDs}
+	return service.Daemon{
+		Argv:  []string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1])},
+		Files: service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, s.conf(place)), service.Files("commands", s.commands(r))),
+		Ready: func(ctx context.Context) (service.Live, error) {
+			if err := c.ready(ctx); err != nil {
+				return service.Live{}, err
+			}
+			at := load.Endpoint{Network: "ceph", Address: c.conf, Database: pool, Capacity: min(s.capacity(r), room(ctx, env.Machine, place.Dir, r))}
+			return service.Live{
+				Endpoints: map[string]load.Endpoint{protocol: at},
+				Observe:   s.observer(c), Count: c.countPrivate, Unsettled: c.unsettled,
+				Pending: s.pending(), Disturb: s.disturber(c),
+			}, nil
+		},
+	}, nil
+}

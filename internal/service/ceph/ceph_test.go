@@ -1,0 +1,125 @@
+package ceph
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
+	"plimsoll/internal/service"
+	"plimsoll/internal/service/servicetest"
+)
+
+func here(t *testing.T) platform.Machine {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start a real Ceph cluster")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Machine()
+}
+
+func TestRealContract(t *testing.T) {
+	servicetest.Run(t, Kind(), servicetest.Options{
+		Machine:    here(t),
+		Unobserved: []string{"address", "pool", "fault", "fault_time"},
+		Settings: []parameter.Settings{
+			nil,
+			{"osds": "3", "size": "2GiB", "redundancy": "ec:2+1", "compression": "lz4", "checksum": "xxhash64", "cache": "32MiB"},
+		},
+	})
+}
+
+func TestRefusedSettings(t *testing.T) {
+	for _, c := range []struct {
+		settings parameter.Settings
+		want     string
+	}{
+		{parameter.Settings{"redundancy": "ec:4+2"}, "redundancy ec:4+2 requires 6 OSDs, each for one part, and osds is 4"},
+		{parameter.Settings{"redundancy": "replica:3", "osds": "2"}, "redundancy replica:3 requires 3 OSDs, each for one part, and osds is 2"},
+		{parameter.Settings{"redundancy": "raid5"}, `redundancy "raid5": must be replica:N, such as replica:3, or ec:K+M, such as ec:4+2`},
+		{parameter.Settings{"redundancy": "ec:1+1"}, "redundancy ec:1+1: an erasure code has at least 2 data chunks; for copies take replica:2"},
+		{parameter.Settings{"redundancy": "replica:0"}, `redundancy "replica:0": must be replica:N, such as replica:3, or ec:K+M, such as ec:4+2`},
+		{parameter.Settings{"compression": "lzo"}, `compression: "lzo" is not one of none, lz4, snappy, zlib, zstd`},
+	} {
+		if _, err := Kind().New(c.settings); err == nil || err.Error() != c.want {
+			t.Errorf("%v: got %v, want %s", c.settings, err, c.want)
+		}
+	}
+}
+
+// A cluster that the user provides outlives the instance, whose settings and counters are read from it.
+func TestRealProvided(t *testing.T) {
+	m := here(t)
+	own, dir := started(t, m, parameter.Settings{"compression": "lz4"})
+	use := func(more parameter.Settings) (service.Service, error) {
+		settings := parameter.Settings{"address": filepath.Join(dir, confFile), "pool": pool}
+		maps.Copy(settings, more)
+		return Kind().New(settings)
+	}
+	for setting, value := range map[string]string{"osds": "5", "redundancy": "replica:3"} {
+		if _, err := use(parameter.Settings{setting: value}); err == nil || !strings.Contains(err.Error(), setting+" cannot be set on a server you provide") {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+	env := service.Env{Machine: m, Dir: t.TempDir(), Log: t.Logf}
+	wrong, err := use(parameter.Settings{"pool": "lake"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := wrong.Check(t.Context(), env); err == nil || !strings.Contains(err.Error(), `has no pool "lake"; it has plimsoll`) {
+		t.Errorf("absent pool: %v", err)
+	}
+	s, err := use(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest, err := s.Start(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed, err := guest.Observed(t.Context())
+	if err != nil || observed["redundancy"] != "replica:2" || observed["compression"] != "lz4" || observed["pool"] != pool {
+		t.Errorf("observed %v, %v", observed, err)
+	}
+	got, want := counted(t, guest), counted(t, own)
+	if got[up] != 3 || got["ceph.commits.count"] <= 0 || got["ceph.commits.count"] > want["ceph.commits.count"] {
+		t.Errorf("got %v, want about %v", got, want)
+	}
+	if busy, known, err := guest.(service.Settling).Unsettled(t.Context()); busy != "" || !known || err != nil {
+		t.Errorf("unsettled: %q, %v, %v", busy, known, err)
+	}
+	if err := guest.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := own.Counters(t.Context()); err != nil {
+		t.Errorf("it was ended by one who only used it: %v", err)
+	}
+}
+
+func TestRefusedAddresses(t *testing.T) {
+	for _, c := range []struct {
+		settings parameter.Settings
+		want     string
+	}{
+		{parameter.Settings{"pool": "rbd"}, "pool: it is the pool of a cluster you provide: set address to its ceph.conf, or omit pool"},
+		{parameter.Settings{"address": "/etc/ceph/ceph.conf"}, "pool: a cluster you provide requires the pool in which images are made"},
+		{parameter.Settings{"address": "mon:3300", "pool": "rbd"}, "address mon:3300: must be the absolute path of a ceph.conf"},
+	} {
+		if _, err := Kind().New(c.settings); err == nil || err.Error() != c.want {
+			t.Errorf("%v: got %v, want %s", c.settings, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package ceph
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/service"
+)
+
+// starter starts the daemons.
+//
+//go:embed start.sh
+var starter string
+
+const (
+	confFile = "ceph.conf"
+	pool     = "plimsoll"      // of images; also of their data, where data is copied
+	dataPool = "plimsoll-data" // of the data, where an erasure code protects it
+	profile  = "plimsoll"      // of the erasure code
+	groups   = 32              // placement groups of a pool
+)
+
+// conf is the configuration of all daemons and of the clients.
+func (s Settings) conf(place service.Location) []byte {
+	var b strings.Builder
+	b.WriteString("[global]\n")
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s = %v\n", name, value) }
+	set("fsid", uuid())
+	set("mon host", fmt.Sprintf("[v2:%s,v1:%s]", place.Address(0), place.Address(1)))
+	set("public addr", place.Host)
+	set("cluster addr", place.Host)
+	for _, who := range []string{"cluster", "service", "client"} {
+		set("auth "+who+" required", "none")
+	}
+	set("keyring", "/dev/null")
+	set("run dir", place.Dir)
+	set("chdir", "") // a process is known by its folder
+	set("admin socket", socketOf(place.Dir, "$name"))
+	set("pid file", "")
+	set("log file", "")
+	set("log to stderr", true)
+	set("err to stderr", true)
+	set("mon data", place.Dir+"/mon.$id.data")
+	set("osd data", place.Dir+"/osd.$id.data")
+	set("mon cluster log file", "")
+	set("paxos propose interval", .05) // each command of a new cluster waits for it
+	set("mon data avail warn", 1)
+	set("mon data avail crit", 1)
+	set("mon max pg per osd", 1000)
+	set("mon allow pool delete", true)
+	set("mon allow pool size one", true)
+	set("mon osd reporter subtree level", "osd") // all OSDs are on one host, and one that hangs is reported by others
+	set("mon osd min down reporters", min(2, max(1, s.OSDs-1)))
+	set("osd crush chooseleaf type", 0) // the parts of an object need OSDs, not hosts, of their own
+	set("osd class update on start", false)
+	set("osd pool default pg autoscale mode", "off")
+	set("osd objectstore", "bluestore")
+	set("bluestore block create", true)
+	set("bluestore block size", int64(s.Size))
+	set("bluestore cache autotune", false) // so that cache is exact
+	set("bluestore cache size", int64(s.Cache))
+	set("bluestore csum type", s.Checksum)
+	set("ms async op threads", 1)
+	set("osd op num shards", 2)
+	set("osd op num threads per shard", 1)
+	set("rbd default features", 1) // layering: without an exclusive lock, several clients write to an image
+	b.WriteString("\n[client]\nadmin socket =\nlog to stderr = false\n")
+	if s.erasureCoded() {
+		set("rbd default data pool", dataPool)
+	}
+	return []byte(b.String())
+}
+
+func (s Settings) erasureCoded() bool { return strings.HasPrefix(s.Redundancy, "ec:") }
+
+// dataPool is the pool that holds data.
+func (s Settings) dataPool() string {
+	if s.erasureCoded() {
+		return dataPool
+	}
+	return pool
+}
+
+// commands are the commands for the monitor that make the pools, one per line.
+func (s Settings) commands(r redundancy) []byte {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	data, copies := s.dataPool(), r.copies
+	if copies == 0 { // the headers of images are copied too, so that they survive what their data survives
+		copies = 1 + r.coding
+	}
+	say("osd pool create %s %d %d replicated", pool, groups, groups)
+	say("osd pool set %s size %d --yes-i-really-mean-it", pool, copies)
+	say("osd pool set %s min_size %d", pool, max(1, copies-1))
+	say("osd pool application enable %s rbd", pool)
+	if r.copies == 0 {
+		say("osd erasure-code-profile set %s k=%d m=%d crush-failure-domain=osd", profile, r.data, r.coding)
+		say("osd pool create %s %d %d erasure %s", dataPool, groups, groups, profile)
+		say("osd pool set %s allow_ec_overwrites true", dataPool)
+		say("osd pool set %s min_size %d", dataPool, r.data)
+		say("osd pool application enable %s rbd", dataPool)
+	}
+	if s.Compression != "none" {
+		say("osd pool set %s compression_algorithm %s", data, s.Compression)
+		say("osd pool set %s compression_mode aggressive", data)
+	}
+	say("osd pool set %s csum_type %s", data, s.Checksum)
+	return []byte(b.String())
+}
+
+// uuid is a random UUID of version 4 (RFC 4122).
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,153 @@
+package ceph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// countPrivate reads the counters of all OSDs of a private cluster.
+func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) {
+	read, pids := map[int]map[string]float64{}, map[int]string{}
+	var trouble error
+	for n := range c.osds {
+		one, pid, err := c.countOne(ctx, n)
+		if err != nil {
+			trouble = errors.Join(trouble, err)
+			continue
+		}
+		read[n], pids[n] = one, pid
+	}
+	if len(read) == 0 {
+		return nil, trouble
+	}
+	return c.total(read, pids), nil
+}
+
+// total adds up the counters of the OSDs that answered. One that did not keeps those it had, and one that started anew
+// goes on from those, so that no sum runs backwards.
+func (c *cluster) total(read map[int]map[string]float64, pids map[int]string) map[string]float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last, c.lost, c.pids = map[int]map[string]float64{}, map[string]float64{}, map[int]string{}
+	}
+	before := maps.Clone(c.last)
+	for n, one := range read {
+		if was, known := c.last[n]; known && pids[n] != c.pids[n] || one["ceph.commits.count"] < was["ceph.commits.count"] {
+			for name, v := range was {
+				if !gauge(name) {
+					c.lost[name] += v
+				}
+			}
+		}
+		c.last[n], c.pids[n] = one, pids[n]
+	}
+	all := maps.Clone(c.lost)
+	for n, one := range c.last {
+		for name, v := range one {
+			if _, answered := read[n]; answered || !gauge(name) {
+				all[name] += v
+			}
+		}
+	}
+	all[up] = float64(len(read))
+	if n, by, ok := outlier(before, c.last); ok {
+		all[slowest], all[slowestBy] = float64(n), by
+	}
+	return all
+}
+
+// gauge reports whether a metric of an OSD is a level and not a count.
+func gauge(metric string) bool {
+	return slices.Contains([]string{resident, "ceph.stored", "ceph.allocated"}, metric)
+}
+
+// outlier is the OSD with the slowest commits between two readings, and how many times as slow as the median they were.
+func outlier(before, after map[int]map[string]float64) (osd int, ratio float64, ok bool) {
+	const least = 10 // commits
+	var all []float64
+	most := 0.0
+	for _, n := range slices.Sorted(maps.Keys(after)) {
+		count := after[n]["ceph.commits.count"] - before[n]["ceph.commits.count"]
+		mean := (after[n]["ceph.commits.time"] - before[n]["ceph.commits.time"]) / count
+		if count < least || mean <= 0 {
+			continue
+		}
+		if all = append(all, mean); mean > most {
+			osd, most = n, mean
+		}
+	}
+	if len(all) < 3 {
+		return 0, 0, false
+	}
+	slices.Sort(all)
+	return osd, most / all[(len(all)-1)/2], true
+}
+
+// countOne reads the counters of an OSD.
+func (c *cluster) countOne(ctx context.Context, n int) (all map[string]float64, pid string, err error) {
+	var d dump
+	if err := c.ask(ctx, osd(n), "perf dump", &d); err != nil {
+		return nil, "", err
+	}
+	text, err := c.machine.ReadFile(ctx, path.Join(c.dir, osd(n)+".pid"))
+	if err != nil {
+		return nil, "", fmt.Errorf("find the process of %s: %w", osd(n), err)
+	}
+	all, pid = map[string]float64{}, strings.TrimSpace(string(text))
+	d.take(all)
+	return all, pid, c.usage(ctx, pid, all)
+}
+
+// usage adds what a process used: CPU time, memory, and I/O of its block device, which it does directly.
+func (c *cluster) usage(ctx context.Context, pid string, all map[string]float64) error {
+	stat, err := c.machine.ReadFile(ctx, "/proc/"+pid+"/stat")
+	if err != nil {
+		return fmt.Errorf("read the CPU time of an OSD: %w", err)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	const user, system, pages, ticks = 11, 12, 21, 100 // fields counted from the state
+	if len(fields) <= pages {
+		return fmt.Errorf("read the CPU time of an OSD: /proc/%s/stat has %d fields", pid, len(fields))
+	}
+	number := func(text string) float64 {
+		v, _ := strconv.ParseFloat(text, 64)
+		return v
+	}
+	all[cpu] = (number(fields[user]) + number(fields[system])) / ticks
+	all[resident] = number(fields[pages]) * c.page(ctx)
+	io, err := c.machine.ReadFile(ctx, "/proc/"+pid+"/io")
+	if err != nil {
+		return nil //nolint:nilerr // a container may keep root from the I/O of another user's processes
+	}
+	for line := range strings.Lines(string(io)) {
+		switch name, text, _ := strings.Cut(strings.TrimSpace(line), ": "); name {
+		case "write_bytes":
+			all[deviceWrite] = number(text)
+		case "read_bytes":
+			all[deviceRead] = number(text)
+		}
+	}
+	if all[deviceWrite] == 0 { // a file system in memory counts nothing
+		delete(all, deviceWrite)
+		delete(all, deviceRead)
+	}
+	return nil
+}
+
+// page is the size of a page of memory on the machine, in bytes.
+func (c *cluster) page(ctx context.Context) float64 {
+	r, err := c.machine.Run(ctx, platform.Command{Argv: []string{"getconf", "PAGESIZE"}})
+	if n, failed := strconv.ParseFloat(strings.TrimSpace(string(r.Stdout)), 64); err == nil && failed == nil {
+		return n
+	}
+	return 4096
+}

@@ -1,0 +1,137 @@
+package ceph
+
+import (
+	"encoding/json"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/service"
+)
+
+// counter is a metric that is the sum of a performance counter over all OSDs.
+type counter struct {
+	section, name string // of the counter: see perf dump
+	sum           bool   // of the two values of an average, the sum and not the count
+	metric        measure.Metric
+}
+
+// The counters of client operations are those of the primary OSDs (src/osd/osd_perf_counters.cc); the stages of a write follow
+// src/os/bluestore/BlueStore.cc.
+func osdCounters() []counter {
+	count := func(section, name, metric, unit, doc string) counter {
+		return counter{section: section, name: name, metric: measure.Metric{Name: "ceph." + metric, Unit: unit, Doc: doc}}
+	}
+	stage := func(section, name, metric, doc string) []counter {
+		return []counter{
+			count(section, name, metric+".count", "1/s", "number of "+doc),
+			{section: section, name: name, sum: true, metric: measure.Metric{Name: "ceph." + metric + ".time", Unit: "s/s", Doc: "time of " + doc + ", in seconds per second"}},
+		}
+	}
+	all := []counter{
+		count("osd", "op", "operations", "1/s", "client operations"),
+		count("osd", "op_w_in_bytes", "write_bytes", "B/s", "bytes that clients write"),
+		count("osd", "op_r_out_bytes", "read_bytes", "B/s", "bytes that clients read"),
+		count("bluefs", "bytes_written_wal", "log_bytes", "B/s", "bytes written to the write-ahead log of RocksDB"),
+		count("bluestore", "deferred_write_bytes", "deferred_bytes", "B/s", "bytes of small writes, written to the log first and to their place later"),
+		count("osd", "recovery_bytes", "recovery_bytes", "B/s", "bytes copied to restore redundancy"),
+		count("bluestore", "bluestore_stored", "stored", "B", "data stored, before compression and with all copies"),
+		count("bluestore", "bluestore_allocated", "allocated", "B", "space allocated for it"),
+	}
+	for _, s := range [][]counter{
+		stage("osd", "op_w_latency", "writes", "client writes in the primary OSD"),
+		stage("osd", "op_r_latency", "reads", "client reads in the primary OSD"),
+		stage("osd", "op_before_dequeue_op_lat", "queue", "operations in the queue of an OSD"),
+		stage("osd", "subop_w_latency", "replicas", "writes of other copies"),
+		stage("bluestore", "commit_lat", "commits", "commits to BlueStore"),
+		stage("bluestore", "kv_commit_lat", "flushes", "flushes of the device"),
+		stage("bluestore", "read_wait_aio_lat", "device_reads", "reads of the device"),
+	} {
+		all = append(all, s...)
+	}
+	return all
+}
+
+// Metrics that do not come from performance counters.
+const (
+	cpu         = "ceph.cpu"
+	resident    = "ceph.resident"
+	deviceWrite = "ceph.device_write_bytes"
+	deviceRead  = "ceph.device_read_bytes"
+	up          = "ceph.up"
+	slowest     = "ceph.slowest"
+	slowestBy   = "ceph.slowest.ratio"
+)
+
+func metrics() []measure.Metric {
+	all := []measure.Metric{
+		{Name: cpu, Unit: "1", Doc: "CPUs used by the OSDs"},
+		{Name: resident, Unit: "B", Doc: "resident set size of the OSDs"},
+		{Name: deviceWrite, Unit: "B/s", Doc: "bytes that the OSDs write to their devices"},
+		{Name: deviceRead, Unit: "B/s", Doc: "bytes that the OSDs read from their devices"},
+		{Name: up, Unit: "1", Doc: "number of OSDs that answer"},
+		{Name: slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
+		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
+	}
+	for _, c := range osdCounters() {
+		all = append(all, c.metric)
+	}
+	return all
+}
+
+func ratios() []service.Ratio {
+	latency := func(stage, doc string) service.Ratio {
+		return service.Ratio{
+			Metric: measure.Metric{Name: "ceph." + stage + ".latency", Unit: "s", Doc: "mean time of " + doc, Better: measure.LowerIsBetter},
+			Of:     "ceph." + stage + ".time", Per: []string{"ceph." + stage + ".count"},
+		}
+	}
+	amplification := func(name, of, per, doc string) service.Ratio {
+		return service.Ratio{Metric: measure.Metric{Name: "ceph.amplification." + name, Unit: "1", Doc: doc, Better: measure.LowerIsBetter}, Of: of, Per: []string{per}}
+	}
+	return []service.Ratio{
+		amplification("write", deviceWrite, "ceph.write_bytes", "bytes written to devices per byte that clients write"),
+		amplification("read", deviceRead, "ceph.read_bytes", "bytes read from devices per byte that clients read"),
+		amplification("space", "ceph.allocated", "ceph.stored", "space allocated per byte stored; below 1 with compression"),
+		{Metric: measure.Metric{Name: "ceph.operation_cpu", Unit: "s", Doc: "CPU time of the OSDs per client operation", Better: measure.LowerIsBetter}, Of: cpu, Per: []string{"ceph.operations"}},
+		latency("writes", "a client write in the primary OSD, from its arrival to its answer"),
+		latency("reads", "a client read in the primary OSD"),
+		latency("queue", "an operation in the queue of an OSD"),
+		latency("replicas", "a write of another copy, seen by the OSD that holds it"),
+		latency("commits", "a commit to BlueStore"),
+		latency("flushes", "a flush of the device"),
+		latency("device_reads", "a read of the device"),
+	}
+}
+
+// dump is the answer to perf dump: a number, or the count and the sum of an average, by section and name.
+type dump map[string]map[string]value
+
+type value struct{ count, sum float64 }
+
+// UnmarshalJSON reads a number as a count. Other kinds of values, such as histograms, are 0.
+func (v *value) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, &v.count) == nil {
+		return nil
+	}
+	var average struct {
+		Count float64 `json:"avgcount"`
+		Sum   float64 `json:"sum"`
+	}
+	if json.Unmarshal(text, &average) == nil {
+		v.count, v.sum = average.Count, average.Sum
+	}
+	return nil
+}
+
+// take adds the counters of an OSD to all.
+func (d dump) take(all map[string]float64) {
+	for _, c := range osdCounters() {
+		v, ok := d[c.section][c.name]
+		switch {
+		case !ok:
+		case c.sum:
+			all[c.metric.Name] += v.sum
+		default:
+			all[c.metric.Name] += v.count
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package ceph
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// started is a private cluster of three OSDs.
+func started(t *testing.T, m platform.Machine, more parameter.Settings) (i service.Instance, dir string) {
+	t.Helper()
+	settings := parameter.Settings{"osds": "3", "size": "2GiB"}
+	for name, value := range more {
+		settings[name] = value
+	}
+	s, err := Kind().New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "cluster")
+	if i, err = s.Start(t.Context(), service.Env{Machine: m, Dir: dir, Log: t.Logf}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return i, dir
+}
+
+func counted(t *testing.T, i service.Instance) map[string]float64 {
+	t.Helper()
+	all, err := i.Counters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestRealFaults(t *testing.T) {
+	m := here(t)
+	for fault, want := range map[string]struct {
+		pending            string
+		up                 float64
+		detected, restored bool
+	}{
+		kill:    {"kill of osd.2", 2, true, false},
+		pause:   {"pause of osd.2 for 1s", 3, false, true},
+		restart: {"restart of osd.2 after 1s", 3, true, true},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			i, _ := started(t, m, parameter.Settings{"fault": fault, "fault_time": "1s"})
+			before := counted(t, i)
+			d := i.(platform.Disturbed)
+			if d.Pending() != want.pending {
+				t.Errorf("pending is %q", d.Pending())
+			}
+			values, err := d.Disturb(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := counted(t, i)
+			if after[up] != want.up || before[up] != 3 {
+				t.Errorf("%v OSDs were up, and then %v", before[up], after[up])
+			}
+			if took, detected := values[detection]; detected != want.detected || detected && (took <= 0 || took > 30) {
+				t.Errorf("detected %v, after %v s", detected, took)
+			}
+			if took, restored := values[recovery]; restored != want.restored || restored && (took <= 0 || took > 60) {
+				t.Errorf("restored %v, after %v s", restored, took)
+			}
+			for name, v := range before {
+				if strings.HasSuffix(name, ".count") && after[name] < v {
+					t.Errorf("%s ran backwards from %v to %v", name, v, after[name])
+				}
+			}
+			if died := i.(service.FailureReporter).Died(); died != nil {
+				t.Errorf("the cluster died: %v", died)
+			}
+			busy, known, err := i.(service.Settling).Unsettled(t.Context())
+			if err != nil || !known || (busy == "") != (fault != kill) {
+				t.Errorf("unsettled: %q, %v, %v", busy, known, err)
+			}
+		})
+	}
+}
+
+// An OSD that ends though no fault was asked for ends the cluster.
+func TestRealLostOSD(t *testing.T) {
+	m := here(t)
+	i, dir := started(t, m, nil)
+	pid, err := os.ReadFile(filepath.Join(dir, "osd.1.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"kill", "-KILL", strings.TrimSpace(string(pid))}}); err != nil || r.Exit != 0 {
+		t.Fatalf("kill: %v, %s", err, r.Stderr)
+	}
+	var died *service.DeathError
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); !errors.As(i.(service.FailureReporter).Died(), &died); <-tick.C {
+		if time.Since(began) > time.Minute {
+			t.Fatal("a cluster that lost an OSD runs on")
+		}
+	}
+}

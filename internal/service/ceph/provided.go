@@ -1,0 +1,133 @@
+package ceph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// provided is a cluster that the user provides; nil without one. It is used and never changed, but for images of ours in its pool.
+func (s Settings) provided() (service.Service, error) {
+	at, err := service.Provided(s.Address, s, defaults(), "pool")
+	switch {
+	case err != nil:
+		return nil, err
+	case at == nil && s.Pool != "":
+		return nil, errors.New("pool: it is the pool of a cluster you provide: set address to its ceph.conf, or omit pool")
+	case at == nil:
+		return nil, nil
+	case at.Endpoint.Network != "unix":
+		return nil, fmt.Errorf("address %s: must be the absolute path of a ceph.conf", s.Address)
+	case s.Pool == "":
+		return nil, errors.New("pool: a cluster you provide requires the pool in which images are made")
+	}
+	at.Program = "ceph"
+	at.Endpoint.Network, at.Endpoint.Database = "ceph", s.Pool
+	at.Version = version
+	at.Live = func(m platform.Machine, at load.Endpoint) service.Live {
+		c := &cluster{machine: m, conf: at.Address}
+		return service.Live{
+			Endpoints: map[string]load.Endpoint{protocol: at},
+			Observe:   func(ctx context.Context) (map[string]string, error) { return c.observePool(ctx, at.Database) },
+			Count:     c.countProvided, Unsettled: c.unhealthy,
+		}
+	}
+	return at, nil
+}
+
+// version is that of the client, once the cluster has answered that it has the pool.
+func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
+	found, err := find(ctx, m, "rbd", "ceph")
+	if err != nil {
+		return "", err
+	}
+	c := &cluster{machine: m, conf: at.Address}
+	answers, err := c.monitor(ctx, "osd pool ls")
+	if err != nil {
+		return "", fmt.Errorf("query the cluster of %s: %w", at.Address, err)
+	}
+	var pools []string
+	if err := json.Unmarshal(answers[0], &pools); err != nil {
+		return "", fmt.Errorf("query the pools of the cluster of %s: %w", at.Address, err)
+	}
+	if !slices.Contains(pools, at.Database) {
+		return "", fmt.Errorf("the cluster of %s has no pool %q; it has %s", at.Address, at.Database, strings.Join(pools, ", "))
+	}
+	return found.Version, nil
+}
+
+// observePool reads the settings of a pool, and adds the name of the pool.
+func (c *cluster) observePool(ctx context.Context, name string) (map[string]string, error) {
+	answers, err := c.monitor(ctx, "osd pool get "+name+" all")
+	if err != nil {
+		return nil, err
+	}
+	var p poolSettings
+	if err := json.Unmarshal(answers[0], &p); err != nil {
+		return nil, fmt.Errorf("parse the settings of pool %s: %w", name, err)
+	}
+	observed := p.levels()
+	if p.Profile != "" { // its chunks are in the profile
+		delete(observed, "redundancy")
+	}
+	observed["pool"] = name
+	return observed, nil
+}
+
+// countProvided reads the counters of all OSDs that answer, through the monitor. What their processes use is not known.
+func (c *cluster) countProvided(ctx context.Context) (map[string]float64, error) {
+	r, err := c.client(ctx, "", "tell", "osd.*", "perf", "dump")
+	if err != nil {
+		return nil, fmt.Errorf("read the counters of the OSDs: %w", err)
+	}
+	read := map[int]map[string]float64{}
+	for line := range strings.Lines(string(r.Stdout)) {
+		name, text, _ := strings.Cut(line, ": ")
+		number, is := strings.CutPrefix(name, "osd.")
+		n, err := strconv.Atoi(number)
+		var d dump
+		if !is || err != nil || json.Unmarshal([]byte(text), &d) != nil {
+			continue
+		}
+		read[n] = map[string]float64{}
+		d.take(read[n])
+	}
+	if len(read) == 0 {
+		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+	}
+	return c.total(read, nil), nil
+}
+
+// unhealthy are the warnings of a cluster about lost redundancy.
+func (c *cluster) unhealthy(ctx context.Context) (string, error) {
+	answers, err := c.monitor(ctx, "health")
+	if err != nil {
+		return "", err
+	}
+	var health struct {
+		Checks map[string]struct {
+			Summary struct {
+				Message string `json:"message"`
+			} `json:"summary"`
+		} `json:"checks"`
+	}
+	if err := json.Unmarshal(answers[0], &health); err != nil {
+		return "", fmt.Errorf("parse the health of the cluster: %w", err)
+	}
+	var busy []string
+	for code, check := range health.Checks {
+		if slices.Contains([]string{"OSD_DOWN", "PG_AVAILABILITY", "PG_DEGRADED"}, code) {
+			busy = append(busy, check.Summary.Message)
+		}
+	}
+	slices.Sort(busy)
+	return strings.Join(busy, ", "), nil
+}

@@ -1,0 +1,49 @@
+package ceph
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRedundancy(t *testing.T) {
+	for text, want := range map[string]redundancy{
+		"replica:1": {copies: 1}, "replica:3": {copies: 3}, "ec:2+1": {data: 2, coding: 1}, "ec:4+2": {data: 4, coding: 2},
+	} {
+		r, err := parseRedundancy(text)
+		if err != nil || r != want || r.String() != text {
+			t.Errorf("%s: got %+v (%s), %v", text, r, r, err)
+		}
+	}
+}
+
+func FuzzRedundancy(f *testing.F) {
+	for _, text := range []string{"replica:2", "ec:2+1", "ec:2+", "replica:+2", "replica:99999999999999999999", "", ":", "ec:1+1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := parseRedundancy(text)
+		switch {
+		case err != nil && strings.Contains(err.Error(), "\n"):
+			t.Errorf("%q: the error has several lines: %v", text, err)
+		case err == nil && (r.chunks() < 1 || r.copies > 0 && r.data+r.coding > 0):
+			t.Errorf("%q is %+v", text, r)
+		}
+		if again, failed := parseRedundancy(r.String()); err == nil && (failed != nil || again != r) {
+			t.Errorf("%q is %s, and that is %+v, %v", text, r, again, failed)
+		}
+	})
+}
+
+// The capacity is what is left of 85 % of all OSDs, with redundancy.
+func TestCapacity(t *testing.T) {
+	for text, want := range map[string]int64{"replica:2": 170 << 20, "ec:3+1": 255 << 20, "replica:4": 85 << 20} {
+		s := Settings{OSDs: 4, Size: 100 << 20, Redundancy: text}
+		r, err := parseRedundancy(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.capacity(r); got>>10 != want>>10 && got>>10 != want>>10-1 {
+			t.Errorf("%s: got %d, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package service
+
+import (
+	"maps"
+	"testing"
+
+	"plimsoll/internal/measure"
+)
+
+func TestRatios(t *testing.T) {
+	k := Kind{Metrics: []measure.Metric{{Name: "hit"}, {Name: "missed"}}, Ratios: []Ratio{{Metric: measure.Metric{Name: "rate"}, Of: "hit", Per: []string{"hit", "missed"}}}}
+	for _, c := range []struct{ counters, want map[string]float64 }{
+		{map[string]float64{"hit": 30, "missed": 10}, map[string]float64{"hit": 30, "missed": 10, "rate": .75}},
+		{map[string]float64{"hit": 0, "missed": 0}, map[string]float64{"hit": 0, "missed": 0}},
+		{map[string]float64{"hit": 30}, map[string]float64{"hit": 30}},
+	} {
+		k.Divide(c.counters)
+		if !maps.Equal(c.counters, c.want) {
+			t.Errorf("got %v, want %v", c.counters, c.want)
+		}
+	}
+	if all := k.Recorded(); len(all) != 3 || all[2].Name != "rate" || len(k.Metrics) != 2 {
+		t.Errorf("records get %v", all)
+	}
+}

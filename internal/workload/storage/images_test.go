@@ -1,0 +1,105 @@
+package storage
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+// clustered is an environment with a Ceph cluster.
+func clustered(m platform.Machine, capacity int64) workload.Env {
+	e := env(m)
+	e.Target = func(asked string) (load.Endpoint, error) {
+		if asked != protocol {
+			return load.Endpoint{}, errors.New("the service does not speak " + asked)
+		}
+		return load.Endpoint{Network: "ceph", Address: "/run/ceph.conf", Database: "pool", Capacity: capacity}, nil
+	}
+	return e
+}
+
+func TestDisksAreImagesOfTheService(t *testing.T) {
+	e := clustered(&fake{}, 0)
+	d := made(t, parameter.Settings{"disks": "2", "read": "70%"}).at(e)
+	on, err := d.places(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(d.pattern.cluster.in(d.pattern.command(on, load.Stage{Length: time.Second, Interval: time.Second})), " ")
+	prefix := imagePrefix(e)
+	for _, want := range []string{
+		"env -u CEPH_ARGS CEPH_CONF=/run/ceph.conf fio --ioengine=rbd ", "--name=disk-01 --clientname=admin --pool=pool --rbdname=" + prefix + "01 ", "--name=disk-02 --clientname=admin --pool=pool --rbdname=" + prefix + "02 ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+	elsewhere := e
+	elsewhere.Dir += "2"
+	if imagePrefix(elsewhere) == prefix || !strings.HasPrefix(prefix, "plimsoll-") {
+		t.Errorf("loads in two folders both call their images %s", prefix)
+	}
+	if d := made(t, nil).at(env(&fake{})); d.pattern.cluster != nil {
+		t.Error("a study without a service has a cluster")
+	}
+}
+
+func TestRefusedImages(t *testing.T) {
+	e := clustered(&fake{}, 1<<30)
+	for _, c := range []struct {
+		settings parameter.Settings
+		want     string
+	}{
+		{parameter.Settings{"engine": "libaio", "depth": "4"}, "engine libaio cannot reach the images of a Ceph cluster"},
+		{parameter.Settings{"through": "null"}, "through null: plimsoll's server serves files only"},
+		{parameter.Settings{"targets": `["/dev/sdz"]`}, "targets: the disks are images of the Ceph cluster"},
+	} {
+		refused(t, refuseImages(&made(t, c.settings).at(e).pattern), c.want)
+	}
+	refused(t, refuseImages(&made(t, parameter.Settings{"engine": "rbd"}).at(env(&fake{})).pattern), "engine rbd requires a service with images")
+	e = clustered(&fake{files: map[string]string{"/run/ceph.conf": ""}}, 1<<30)
+	err := made(t, parameter.Settings{"disks": "3", "size": "512MiB"}).at(e).refuseCluster(t.Context(), e)
+	refused(t, err, "3 images of 512MiB need 1536MiB", "reduce storage.size")
+	var refusal *workload.Refused
+	if !errors.As(err, &refusal) {
+		t.Errorf("%v is not a refusal", err)
+	}
+	if err := made(t, parameter.Settings{"disks": "2", "size": "512MiB"}).at(e).refuseCluster(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+	e = clustered(&fake{}, 0)
+	refused(t, made(t, nil).at(e).refuseCluster(t.Context(), e), "machine fake has no /run/ceph.conf, which leads to the Ceph cluster")
+}
+
+// Only images that a load made are removed, and those of a private cluster are left to go with it.
+func TestCleaningRemovesOwnImagesOnly(t *testing.T) {
+	f := &fake{commands: map[string]platform.Result{}}
+	e := clustered(f, 0)
+	own := imagePrefix(e)
+	const rbd = "env -u CEPH_ARGS CEPH_CONF=/run/ceph.conf rbd --pool pool "
+	const list = rbd + "ls --long --format json"
+	f.commands[list] = prints(`[{"image":"` + own + `01","size":1},{"image":"somebody","size":1},{"image":"` + own + `03","size":1}]`)
+	f.commands[rbd+"rm --no-progress "+own+"01"] = prints("")
+	f.commands[rbd+"rm --no-progress "+own+"03"] = prints("")
+	d := made(t, nil).at(e)
+	if err := d.pattern.cluster.removeImages(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(f.asked, "\n"); got != list+"\n"+rbd+"rm --no-progress "+own+"01\n"+rbd+"rm --no-progress "+own+"03" {
+		t.Errorf("asked for\n%s", got)
+	}
+	delete(f.commands, list) // the cluster does not answer
+	if err := d.pattern.cluster.removeImages(t.Context(), e); err == nil {
+		t.Error("images that may be there count as removed")
+	}
+	d.pattern.cluster.Private = true
+	if err := d.pattern.cluster.removeImages(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+}
