@@ -14,7 +14,7 @@ const (
 	nearLoss, emptyLoss, farLoss = 0.005, 0.015, 0.03
 	near                         = 0.01 // round trip of a local network at most, in seconds
 	emptyQueue                   = 1.5  // ratio of the round trip to the shortest below which no queue stands
-	leastSegmentsLost = 10   // segments, for a share to mean something
+	leastSegmentsLost            = 10   // segments, for a share to mean something
 	// shortestTimeout is TCP_RTO_MIN of include/net/tcp.h in seconds. A loss costs it where too
 	// few segments follow to be missed sooner.
 	shortestTimeout = 0.2
