@@ -35,6 +35,7 @@ func Headlines(t *table.Table) []finding.Comparison {
 		}
 	}
 	markOwnLoads(t, all)
+	markDegraded(t, all)
 	return all
 }
 

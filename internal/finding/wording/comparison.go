@@ -30,6 +30,9 @@ func verdictTemplate(c *finding.Comparison, valued bool) string {
 	if c.OwnLoad {
 		between += ", each at its own load"
 	}
+	if c.Degraded {
+		between += ", with servers of the cluster lost"
+	}
 	switch c.Verdict {
 	case finding.Better, finding.Worse:
 		return initial(string(c.Verdict)) + ": " + moved + between + "."

@@ -28,7 +28,9 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 	if len(read) == 0 {
 		return nil, trouble
 	}
-	return c.total(read, pids), nil
+	all := c.total(read, pids)
+	all[down] = float64(c.osds - len(read))
+	return all, nil
 }
 
 // total adds up the counters of the OSDs that answered. One that did not keeps those it had, and one that started anew

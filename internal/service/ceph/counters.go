@@ -57,6 +57,7 @@ const (
 	deviceWrite = "ceph.device_write_bytes"
 	deviceRead  = "ceph.device_read_bytes"
 	up          = "ceph.up"
+	down        = "ceph.down"
 	slowest     = "ceph.slowest"
 	slowestBy   = "ceph.slowest.ratio"
 )
@@ -68,6 +69,7 @@ func metrics() []measure.Metric {
 		{Name: deviceWrite, Unit: "B/s", Doc: "bytes that the OSDs write to their devices"},
 		{Name: deviceRead, Unit: "B/s", Doc: "bytes that the OSDs read from their devices"},
 		{Name: up, Unit: "1", Doc: "number of OSDs that answer"},
+		{Name: down, Unit: "1", Doc: "number of OSDs of a private cluster that do not answer"},
 		{Name: slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
 		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
 	}
