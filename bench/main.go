@@ -6,6 +6,7 @@
 //	go run ./bench load       with all whose names begin with load-; likewise cluster
 //	go run ./bench causes     whether plimsoll check names causes of slowness that are made on purpose
 //	go run ./bench tune       whether plimsoll tune finds the best settings of real targets, or of one: tune redis
+//	go run ./bench sides      whether reports name the side that limits a Ceph cluster, made on purpose
 //	go run ./bench truth      error rates and power of simulated studies, as tables
 package main
 
@@ -46,7 +47,7 @@ type benchmark struct {
 }
 
 func main() {
-	for name, one := range map[string]func() (bool, error){"bench kills: ": func() (bool, error) { return kills.Run(os.Args[1:]) }, "bench causes: ": func() (bool, error) { return causes.Run(os.Args[1:]) }, "bench tune: ": func() (bool, error) { return tune.Run(os.Args[1:]) }, "": part} {
+	for name, one := range map[string]func() (bool, error){"bench kills: ": func() (bool, error) { return kills.Run(os.Args[1:]) }, "bench causes: ": func() (bool, error) { return causes.Run(os.Args[1:]) }, "bench tune: ": func() (bool, error) { return tune.Run(os.Args[1:]) }, "bench sides: ": func() (bool, error) { return hci.Sides(os.Args[1:]) }, "": part} {
 		if ran, err := one(); err != nil {
 			fmt.Fprint(os.Stderr, name, err, "\n")
 			os.Exit(1)

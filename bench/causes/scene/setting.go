@@ -147,6 +147,15 @@ func (g *Group) Quota(percent int) error {
 	return g.set(knob{"cpu", "cpu.cfs_quota_us", "cpu.max"}, fmt.Sprint(micro), fmt.Sprint(micro, " 100000"))
 }
 
+// Join moves a process into the group.
+func (g *Group) Join(pid string) error {
+	var all error
+	for _, file := range g.files {
+		all = errors.Join(all, write(file, pid))
+	}
+	return all
+}
+
 // Weight is the share of CPU time that the group gets among its siblings; 100 is the preset.
 func (g *Group) Weight(weight int) error {
 	return g.set(knob{"cpu", "cpu.shares", "cpu.weight"}, fmt.Sprint(weight*1024/100), fmt.Sprint(weight))

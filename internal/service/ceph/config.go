@@ -30,7 +30,7 @@ func (s Settings) conf(place service.Location) []byte {
 	set("fsid", uuid())
 	set("mon host", fmt.Sprintf("[v2:%s,v1:%s]", place.Address(0), place.Address(1)))
 	set("public addr", place.Host)
-	set("cluster addr", place.Host)
+	set("cluster addr", replication(place.Host))
 	for _, who := range []string{"cluster", "service", "client"} {
 		set("auth "+who+" required", "none")
 	}
@@ -71,6 +71,14 @@ func (s Settings) conf(place service.Location) []byte {
 		set("rbd default data pool", dataPool)
 	}
 	return []byte(b.String())
+}
+
+// replication is the address that OSDs talk to each other at. It is one of its own on the loopback, so that their traffic can be told.
+func replication(host string) string {
+	if host == service.Loopback {
+		return "127.0.0.2"
+	}
+	return host
 }
 
 func (s Settings) erasureCoded() bool { return strings.HasPrefix(s.Redundancy, "ec:") }
