@@ -97,6 +97,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// The simulator has folders where temporary files are. There they go with this one if the process is killed.
+	if err := os.Setenv("TMPDIR", o.Dir); err != nil {
+		return fmt.Errorf("choose a folder for the simulator: %w", err)
+	}
 	made, course := generate.WithCourse(spec)
 	g := greeting{Secret: filepath.Join(o.Dir, "password")}
 	password := rand.Text()
