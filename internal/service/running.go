@@ -76,8 +76,20 @@ func (r *Running) blame(ctx context.Context, err error) error {
 // Pending implements platform.Disturbed.
 func (r *Running) Pending() string { return r.live.Pending }
 
-// Disturb implements platform.Disturbed.
+// Disturb implements platform.Disturbed. It ends with the daemon.
 func (r *Running) Disturb(ctx context.Context) (map[string]float64, error) {
+	if r.process == nil {
+		return r.live.Disturb(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-r.process.ended:
+			cancel(r.process.death())
+		case <-ctx.Done():
+		}
+	}()
 	return r.live.Disturb(ctx)
 }
 

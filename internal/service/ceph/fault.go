@@ -108,14 +108,19 @@ func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[
 // recover waits until all OSDs are up, know that, and have restored the redundancy.
 func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
 	began := time.Now()
+	whole := 0 // the first map with all OSDs; idle OSDs may hear of a later one after minutes only
 	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (bool, error) {
 		m, err := c.known(ctx)
 		if err != nil || m.up < c.osds {
+			whole = 0
 			return false, err
+		}
+		if whole == 0 {
+			whole = m.epoch
 		}
 		for n := range c.osds {
 			is, err := c.status(ctx, n)
-			if err != nil || is.Map < m.epoch {
+			if err != nil || is.Map < whole {
 				return false, err
 			}
 		}

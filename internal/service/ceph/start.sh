@@ -66,16 +66,18 @@ while [ "$n" -lt "$osds" ]; do
 	start "$n"
 	n=$((n + 1))
 done
-# With a file osd.N.down the OSD may end; with osd.N.again it starts again.
+# With a file osd.N.down the OSD may end; with osd.N.again it starts again, once its former process has let go of the device.
 while kill -0 "$mon" 2>/dev/null; do
 	n=0
 	while [ "$n" -lt "$osds" ]; do
-		if [ -e "osd.$n.again" ]; then
-			rm -f "osd.$n.again" "osd.$n.down"
-			start "$n"
-		elif [ ! -e "osd.$n.down" ]; then
-			read -r pid <"osd.$n.pid"
-			kill -0 "$pid" 2>/dev/null || failed "osd.$n.out"
+		read -r pid <"osd.$n.pid"
+		if ! kill -0 "$pid" 2>/dev/null; then
+			if [ -e "osd.$n.again" ]; then
+				rm -f "osd.$n.again" "osd.$n.down"
+				start "$n"
+			elif [ ! -e "osd.$n.down" ]; then
+				failed "osd.$n.out"
+			fi
 		fi
 		n=$((n + 1))
 	done
