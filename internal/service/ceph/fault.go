@@ -77,9 +77,12 @@ func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
 	if err := c.signal(ctx, n, "KILL"); err != nil {
 		return nil, err
 	}
-	err := until(ctx, detecting, "the monitor to notice", func(ctx context.Context) (bool, error) {
+	err := until(ctx, detecting, "notice of the monitor", func(ctx context.Context) (string, error) {
 		m, err := c.known(ctx)
-		return m.up < c.osds, err
+		if m.up == c.osds {
+			return "all OSDs are up", err
+		}
+		return "", err
 	})
 	if err != nil {
 		return nil, err
@@ -109,23 +112,21 @@ func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[
 func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
 	began := time.Now()
 	whole := 0 // the first map with all OSDs; idle OSDs may hear of a later one after minutes only
-	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (bool, error) {
+	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (string, error) {
 		m, err := c.known(ctx)
 		if err != nil || m.up < c.osds {
 			whole = 0
-			return false, err
+			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.osds), err
 		}
 		if whole == 0 {
 			whole = m.epoch
 		}
 		for n := range c.osds {
-			is, err := c.status(ctx, n)
-			if err != nil || is.Map < whole {
-				return false, err
+			if is, err := c.status(ctx, n); err != nil || is.Map < whole {
+				return fmt.Sprintf("%s has map %d, and map %d has all OSDs", osd(n), is.Map, whole), err
 			}
 		}
-		busy, err := c.unsettled(ctx)
-		return busy == "", err
+		return c.unsettled(ctx)
 	})
 	return map[string]float64{recovery: time.Since(began).Seconds()}, err
 }
@@ -170,18 +171,22 @@ func (c *cluster) signal(ctx context.Context, n int, name string) error {
 	return nil
 }
 
-// until waits for something, at most for a time.
-func until(ctx context.Context, most time.Duration, what string, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("no end of waiting for %s after %s", what, most))
+// until waits for something, at most for a time. What is lacking is empty once it is there.
+func until(ctx context.Context, most time.Duration, what string, lacking func(context.Context) (string, error)) error {
+	limit, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
-		is, err := done(ctx)
-		if is && err == nil {
+		lack, err := lacking(limit)
+		if lack == "" && err == nil {
 			return nil
 		}
-		if failed := rest(ctx, polling); failed != nil {
-			return failed
+		if rest(limit, polling) == nil {
+			continue
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return errors.Join(fmt.Errorf("no %s after %s: %s", what, most, lack), err)
 	}
 }
 
