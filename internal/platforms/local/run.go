@@ -96,7 +96,7 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 	cmd := command(ctx, c.Argv)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, pipeDelay
 	mark := m.newMark()
-	cmd.Env = append(os.Environ(), "PATH="+searched(os.Getenv("PATH")), "LC_ALL=C", markName+"="+mark) // C, so that its output can be read
+	cmd.Env = append(os.Environ(), "PATH="+searched(os.Getenv("PATH")), "LC_ALL=C", "TZ=UTC", markName+"="+mark) // so that its output can be read
 	var stdout bytes.Buffer
 	stderr := &tail{limit: keptStderr}
 	cmd.Stdout, cmd.Stderr = c.Stdout, stderr

@@ -74,7 +74,7 @@ func (s Settings) private() service.Private {
 			file := path.Join(place.Dir, configName)
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)})
 			return service.Daemon{
-				Argv:  []string{"env", "TZ=UTC", found.Name, file}, // the times of its log
+				Argv:  []string{found.Name, file},
 				Files: service.Files(configName, s.config(found, place)),
 				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, file) },
 			}, nil

@@ -301,20 +301,23 @@ func TestRealKill(t *testing.T) {
 }
 
 // Where a server does not write what it acknowledges, the checks say so. PostgreSQL always
-// writes all but the last page, even where a commit does not wait for it.
+// writes all but the last page, even where a commit does not wait for it. MariaDB may happen to have written all before it is killed.
 func TestRealKillOfForgetful(t *testing.T) {
-	out := killed(t, enginetest.Setup{Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2000"}})
-	passes(t, out, "consistency")
 	missing := 0
-	for _, c := range out.Checks() {
-		if (c.Name == "new orders" || c.Name == "payments") && c.State == measure.Fail {
-			t.Log(c)
-			missing++
+	for range 3 {
+		out := killed(t, enginetest.Setup{Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2000"}})
+		passes(t, out, "consistency")
+		for _, c := range out.Checks() {
+			if (c.Name == "new orders" || c.Name == "payments") && c.State == measure.Fail {
+				t.Log(c)
+				missing++
+			}
+		}
+		if missing > 0 {
+			return
 		}
 	}
-	if missing == 0 {
-		t.Error("neither orders nor payments are missed")
-	}
+	t.Error("neither orders nor payments are missed")
 }
 
 // A server that has too few sessions, or none for us, is explained.
