@@ -163,6 +163,38 @@ func TestTheInteractionCheckTakesBack(t *testing.T) {
 	}
 }
 
+// Beside a longer queue a large step of the knob no longer helps, and a small one does: its levels race again, within the rounds.
+func TestLevelsThatWereTakenBackRaceAgain(t *testing.T) {
+	for rounds, want := range map[int]string{5: "2", 2: ""} {
+		d := &device{cv: .01, rules: []rule.Rule{{Name: "wrong", Check: useless}}, rate: product(map[string]float64{
+			"knob=1": .2, "knob=2": .15, "queue=32": .4, "knob=1+queue=32": 1/1.2 - 1, "knob=2+queue=32": 1.1/1.15 - 1,
+		})}
+		tuning := tuned(t, d, 2, func(one *Tune) {
+			one.Rounds, one.Declared = rounds, true
+			one.Candidates = []study.Factor{candidate("knob", "0", "1", "2"), candidate("queue", "1", "32")}
+		})
+		if f := tuning.Final; f["storage.queue"] != "32" || f["storage.knob"] != want {
+			t.Errorf("%d rounds: final %v, want knob %q", rounds, f, want)
+		}
+		folders := map[string]bool{}
+		for _, r := range tuning.Rounds {
+			if r.Outcome == finding.NoRuleFired && r.Verified != "" || folders[r.Verified] && r.Verified != "" {
+				t.Errorf("%d rounds: round %+v", rounds, r)
+			}
+			folders[r.Verified] = true
+		}
+		for _, c := range tuning.Checks {
+			if folders[c.Measured] {
+				t.Errorf("%d rounds: two checks in %s", rounds, c.Measured)
+			}
+			folders[c.Measured] = true
+		}
+		if last := tuning.Checks[len(tuning.Checks)-1]; rounds == 5 && (last.Dropped != "" || len(last.Alone) != 2) {
+			t.Errorf("last check %+v", last)
+		}
+	}
+}
+
 // Two that do the same work do not both go.
 func TestRedundantChangesDoNotBothGo(t *testing.T) {
 	l := &loop{Tune: Tune{Study: question(), Looks: []int{8}}, base: present(question()), tuning: &finding.Tuning{
@@ -174,7 +206,7 @@ func TestRedundantChangesDoNotBothGo(t *testing.T) {
 	}}
 	d := &device{cv: .01, rate: product(map[string]float64{"a=1": .2, "b=1": .2, "a=1+b=1": 1/1.2 - 1}), rules: []rule.Rule{}}
 	l.Measure, l.Candidates = d.measure, []study.Factor{candidate("a", "0", "1"), candidate("b", "0", "1")}
-	if err := l.together(t.Context()); err != nil || len(l.tuning.Final) != 1 || len(l.tuning.Checks) != 2 {
+	if _, err := l.together(t.Context(), 3); err != nil || len(l.tuning.Final) != 1 || len(l.tuning.Checks) != 2 {
 		t.Errorf("final %v, %d checks, %v", l.tuning.Final, len(l.tuning.Checks), err)
 	}
 }

@@ -16,8 +16,9 @@ import (
 
 // together checks the changes that were kept for interactions, on fresh blocks: all of them against the settings before
 // the tuning, and each taken back alone. Where one no longer helps beside the others, the least of these is taken back,
-// and the rest is checked again: two that do the same work must not both go.
-func (l *loop) together(ctx context.Context) error {
+// and the rest is checked again: two that do the same work must not both go. again reports that another level of one that
+// was taken back promises a gain, in place of the round, which tried nothing.
+func (l *loop) together(ctx context.Context, round int) (again bool, err error) {
 	steps := 0
 	for _, r := range l.tuning.Rounds {
 		if r.Outcome == finding.Kept {
@@ -25,33 +26,54 @@ func (l *loop) together(ctx context.Context) error {
 		}
 	}
 	if steps < 2 { // its verification compared the change with the settings before
-		return nil
+		return false, nil
 	}
-	for number := 1; len(l.tuning.Final) > 0; number++ {
+	var dropped []string
+	for len(l.tuning.Final) > 0 && !maps.Equal(l.tuning.Final, l.checked) {
 		if l.spent() {
 			l.tuning.NotTried = append(l.tuning.NotTried, finding.Idea{Factor: "interaction check", Reason: "the time budget is spent"})
-			return nil
+			return false, nil
 		}
-		check, err := l.interplay(ctx, number)
+		check, err := l.interplay(ctx)
 		if err != nil {
-			return fmt.Errorf("interaction check: %w", err)
+			return false, fmt.Errorf("interaction check: %w", err)
 		}
 		if check == nil {
-			return nil
+			return false, nil
 		}
 		l.tuning.Checks = append(l.tuning.Checks, *check)
 		if check.Dropped == "" {
-			return nil
+			l.checked = maps.Clone(l.tuning.Final)
+			break
 		}
 		l.takeBack(check.Dropped)
+		dropped = append(dropped, check.Dropped)
 	}
-	return nil
+	return l.otherLevels(ctx, dropped, round)
+}
+
+// otherLevels lets the levels of settings that were taken back race again: a lower one may still help beside the other
+// changes.
+func (l *loop) otherLevels(ctx context.Context, dropped []string, round int) (promising bool, err error) {
+	if len(dropped) == 0 || l.ended(round) != "" {
+		return false, nil
+	}
+	candidates := slices.DeleteFunc(slices.Clone(l.Candidates), func(c study.Factor) bool { return !slices.Contains(dropped, c.FullName()) })
+	l.ideas = nil
+	if err := l.search(ctx, candidates); err != nil || len(l.ideas) == 0 {
+		return false, err
+	}
+	if last := len(l.tuning.Rounds) - 1; l.tuning.Rounds[last].Outcome == finding.NoRuleFired {
+		l.tuning.Rounds = l.tuning.Rounds[:last]
+	}
+	return true, nil
 }
 
 // interplay measures the changes together and each taken back. It is nil if too few blocks could be measured.
-func (l *loop) interplay(ctx context.Context, number int) (*finding.Interplay, error) {
+func (l *loop) interplay(ctx context.Context) (*finding.Interplay, error) {
 	factors := slices.Sorted(maps.Keys(l.tuning.Final))
-	check := &finding.Interplay{Measured: fmt.Sprintf("check-%d", number), Seed: l.nextSeed()}
+	l.checks++
+	check := &finding.Interplay{Measured: fmt.Sprintf("check-%d", l.checks), Seed: l.nextSeed()}
 	l.tell(Event{Round: len(l.tuning.Rounds), Stage: Checking})
 	s := l.combined(factors)
 	f, err := l.Measure(ctx, s, check.Seed, filepath.Join(l.Dir, check.Measured))
@@ -67,10 +89,10 @@ func (l *loop) interplay(ctx context.Context, number int) (*finding.Interplay, e
 		l.tuning.NotTried = append(l.tuning.NotTried, finding.Idea{Factor: "interaction check", Reason: reason})
 		return nil, nil
 	}
-	check.Together = l.contribution(f, 1, "")
+	check.Together = contribution(l.Study.Goal, f, 1, "")
 	for i, name := range factors {
 		if len(factors) > 1 {
-			check.Alone = append(check.Alone, l.contribution(f, i+2, name))
+			check.Alone = append(check.Alone, contribution(l.Study.Goal, f, i+2, name))
 		}
 	}
 	worst := check.Together
@@ -84,18 +106,20 @@ func (l *loop) interplay(ctx context.Context, number int) (*finding.Interplay, e
 	}
 	if !worst.Confirmed() {
 		check.Dropped = worst.Factor
+		// its arm without the change has the settings from now on
+		l.findings, l.arm, l.folder, l.seed = f, without(factors, check.Dropped), check.Measured, check.Seed
 	}
 	return check, nil
 }
 
 // contribution is the gain of the first arm over another, which lacks a change or all of them.
-func (l *loop) contribution(f *finding.Findings, arm int, factor string) finding.Contribution {
-	e := compare.Effect(f, l.Study.Goal.Metric, arm, 2*(1-family))
+func contribution(goal *study.Goal, f *finding.Findings, arm int, factor string) finding.Contribution {
+	e := compare.Effect(f, goal.Metric, arm, 2*(1-family))
 	gain, low := -e.Mean, -e.High
-	if l.Study.Goal.Direction == measure.LowerIsBetter {
+	if goal.Direction == measure.LowerIsBetter {
 		gain, low = e.Mean, e.Low
 	}
-	return finding.Contribution{Factor: factor, Gain: leastGain(gain, l.Study.Goal.Direction), Bound: leastGain(low, l.Study.Goal.Direction)}
+	return finding.Contribution{Factor: factor, Gain: leastGain(gain, goal.Direction), Bound: leastGain(low, goal.Direction)}
 }
 
 // combined has the changes together as its first arm, the settings before as its second, and for several changes an arm
@@ -123,14 +147,26 @@ func (l *loop) combined(factors []string) *study.Study {
 	return p
 }
 
+// without is the arm of a check in which only this factor is taken back.
+func without(factors []string, dropped string) int {
+	if len(factors) == 1 {
+		return 1
+	}
+	return 2 + slices.Index(factors, dropped)
+}
+
 // takeBack returns a setting to its level before the tuning.
 func (l *loop) takeBack(factor string) {
 	former := finding.Change{Factor: factor, From: l.tuning.Final[factor], To: l.tuning.Start[factor]}
+	l.takenBack = append(l.takenBack, finding.Change{Factor: factor, From: former.To, To: former.From})
 	l.base = l.settled(former)
 	delete(l.tuning.Final, factor)
 	for i := range l.tuning.Rounds {
 		if r := &l.tuning.Rounds[i]; r.Outcome == finding.Kept && r.Recommendation.Change.Factor == factor {
 			r.Outcome, r.Reason = finding.TakenBack, r.Reason+"; it no longer helps beside the other changes"
+			if r.Recommendation.Rule != searchRule {
+				l.refused = append(l.refused, r.Recommendation.Rule)
+			}
 		}
 	}
 	l.tell(Event{Round: len(l.tuning.Rounds), Stage: TakenBack, Change: &former, Reason: "it no longer helps beside the other changes"})

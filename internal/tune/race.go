@@ -115,6 +115,9 @@ func (l *loop) level(c study.Factor) string {
 
 // failed reports whether fresh blocks did not confirm a change, with the present settings.
 func (r *race) failed(c finding.Change) bool {
+	if slices.Contains(r.of.takenBack, c) {
+		return true
+	}
 	for _, round := range slices.Backward(r.of.tuning.Rounds) {
 		switch {
 		case round.Outcome == finding.Kept:

@@ -1,7 +1,8 @@
 // Package tune is the closed loop: measure, let the rules name one change, try it on
 // fresh blocks with a new seed, keep it or roll it back, until no rule fires. Then
 // candidate levels race with few trials, and the most promising are tried in the same way.
-// At the end the changes that were kept are checked together.
+// At the end the changes that were kept are checked together; the other levels of one that
+// is taken back race again.
 //
 // What comes in is a study with a goal, and a way to run a study; what goes out is
 // the story, round by round. The package touches no machine and judges nothing
@@ -105,9 +106,12 @@ type loop struct {
 	tuning   *finding.Tuning
 	until    time.Time
 
-	searched     bool            // all candidates
-	gained       float64         // logarithm of what was kept since that race
-	raced        map[string]bool // settings whose levels raced because a rule named them
+	checks       int               // runs of interaction checks
+	checked      map[string]string // final levels of the last one
+	takenBack    []finding.Change  // not to be tried until another change is kept
+	searched     bool              // all candidates
+	gained       float64           // logarithm of what was kept since that race
+	raced        map[string]bool   // settings whose levels raced because a rule named them
 	ideas        []idea
 	searches     int    // runs of races
 	searchFolder string // of the last one
@@ -132,14 +136,19 @@ func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 			l.tuning.End = stopped(ctx)
 			return l.tuning, fmt.Errorf("tune, round %d: %w", round, err)
 		}
-		if done {
-			if err := l.together(ctx); err != nil {
-				l.tuning.End = stopped(ctx)
-				return l.tuning, err
-			}
+		if !done {
+			continue
+		}
+		again, err := l.together(ctx, round)
+		if err != nil {
+			l.tuning.End = stopped(ctx)
+			return l.tuning, err
+		}
+		if !again {
 			l.tell(Event{Round: round, Stage: Ended, Reason: l.tuning.End})
 			return l.tuning, nil
 		}
+		round-- // it tried nothing
 	}
 }
 
@@ -303,7 +312,7 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 		if _, again := l.tuning.Final[change.Factor]; !again {
 			l.tuning.Start[change.Factor] = change.From
 		}
-		l.tuning.Final[change.Factor] = change.To
+		l.tuning.Final[change.Factor], l.takenBack = change.To, nil
 		// The second arm had the current settings, in blocks that did not suggest the next
 		// change: the rules need no new measurement.
 		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
