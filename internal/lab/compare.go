@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
-	"plimsoll/internal/workload/storage"
+	"plimsoll/internal/workload/storage/iometer"
 )
 
 const defaultMargin = 0.02
@@ -167,7 +167,7 @@ func importICF(path, dir string) ([]string, error) {
 		return nil, &mistake{fmt.Errorf("read Iometer configuration: %w", err)}
 	}
 	defer f.Close()
-	specs, err := storage.ImportICF(f)
+	specs, err := iometer.ImportICF(f)
 	if err != nil {
 		return nil, &mistake{fmt.Errorf("%s: %w", path, err)}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/catalog/manual"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/easyrun"
 
 	"plimsoll/internal/study/credential"
 	"plimsoll/internal/study/describe"
@@ -35,12 +36,12 @@ func (a *asked) flags(c *commands, cmd *cobra.Command) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return lab.Names(), cobra.ShellCompDirectiveDefault
+		return append(lab.Names(), easyrun.Name), cobra.ShellCompDirectiveDefault
 	}
 }
 
-// request reads the study that was asked for.
-func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Request, error) {
+// overrides are the settings that the flags override.
+func (a *asked) overrides() []string {
 	sets := a.sets
 	if a.platform != "" {
 		sets = append([]string{"platform=" + a.platform}, sets...) // first, so that others can set something of it
@@ -48,7 +49,12 @@ func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Reque
 	if a.blocks != "" {
 		sets = append(sets, "measure.blocks="+a.blocks)
 	}
-	source, err := c.lab.Read(name, sets)
+	return sets
+}
+
+// request reads the study that was asked for.
+func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Request, error) {
+	source, err := c.lab.Read(name, a.overrides())
 	if err != nil {
 		return lab.Request{}, err
 	}

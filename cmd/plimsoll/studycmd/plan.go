@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/easyrun"
 )
 
 func (c *commands) plan() *cobra.Command {
@@ -23,6 +24,9 @@ changed; missing requirements are listed.`,
 		Example: "  plimsoll plan hci-diagnostics\n  plimsoll plan my-study.yaml --seed 7 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == easyrun.Name {
+				return c.planEasy(cmd, &a, asJSON)
+			}
 			r, err := c.request(cmd, args[0], &a)
 			if err != nil {
 				return err

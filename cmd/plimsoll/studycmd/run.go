@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/hci"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/easyrun"
 )
 
 // output holds the flags that say where results go and how much is printed.
@@ -61,13 +63,22 @@ func (c *commands) run() *cobra.Command {
 		Short: "run a study: its trials, the verdict, the report",
 		Long: `Run a study: its trials in random order, then the verdict and the report.
 
+hci-easy runs six jobs on a storage cluster, sized by it and this host. Its options
+are overrides: hci.policy=small|hcibench, hci.profile=max|low|medium|high, hci.jobs.
+
 Ctrl-C stops the run and restores all settings; "plimsoll resume" continues it at
 the first unfinished trial.`,
-		Example: "  plimsoll run tutorial-ab\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
+		Example: "  plimsoll run tutorial-ab\n  plimsoll run hci-easy --set hci.profile=low\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if intervene {
 				a.sets = append(a.sets, "measure.intervene=true")
+			}
+			if args[0] == easyrun.Name {
+				if gated != "" {
+					return cli.Mistake(fmt.Errorf("--gate judges one study, and %s runs several: gate %s", easyrun.Name, hci.Study))
+				}
+				return c.runEasy(cmd, &a, &o)
 			}
 			r, err := c.request(cmd, args[0], &a)
 			if err != nil {
@@ -94,6 +105,13 @@ func (c *commands) resume() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if easyrun.Is(args[0]) {
+				p, err := easyrun.Open(c.lab, args[0])
+				if err != nil {
+					return err
+				}
+				return c.performEasy(cmd.Context(), p, args[0], &o)
+			}
 			return c.perform(cmd.Context(), &o, gated, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
 		},
 	}

@@ -2,6 +2,7 @@ package studycmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/easyrun"
 )
 
 func (c *commands) studies() *cobra.Command {
@@ -26,6 +28,12 @@ estimates it on this host.`,
 			if err != nil {
 				return err
 			}
+			easy, err := easyrun.Describe(c.lab)
+			if err != nil {
+				return err
+			}
+			at, _ := slices.BinarySearchFunc(all, easy.Study, func(b lab.BuiltIn, name string) int { return strings.Compare(b.Study, name) })
+			all = slices.Insert(all, at, easy)
 			if asJSON {
 				return cli.PrintJSON(c.screen.Out, all)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/easyrun"
 	"plimsoll/internal/study"
 
 	"plimsoll/internal/study/credential"
@@ -27,10 +28,18 @@ func validityOf(s *study.Study, err error) validity {
 	if err == nil {
 		return validity{Valid: true, Warnings: credential.Warnings(s), Study: new(lab.ViewOf(s))}
 	}
-	if all := document.Mistakes(err); all != nil {
-		return validity{Mistakes: all}
+	return validity{Mistakes: mistakes(err)}
+}
+
+// mistakes are those of an error; nil without one.
+func mistakes(err error) []*document.Mistake {
+	if err == nil {
+		return nil
 	}
-	return validity{Mistakes: []*document.Mistake{{Text: err.Error()}}}
+	if all := document.Mistakes(err); all != nil {
+		return all
+	}
+	return []*document.Mistake{{Text: err.Error()}}
 }
 
 func (c *commands) validate() *cobra.Command {
@@ -43,6 +52,9 @@ func (c *commands) validate() *cobra.Command {
 		Example: "  plimsoll validate my-study.yaml\n  plimsoll validate my-study.yaml --set storage.depth=8",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == easyrun.Name {
+				return c.validateEasy(cmd, &a, asJSON)
+			}
 			r, err := c.request(cmd, args[0], &a)
 			if err == nil {
 				err = lab.Plannable(r)

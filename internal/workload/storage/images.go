@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,13 @@ import (
 	"plimsoll/internal/workload"
 )
 
+// What the disks are.
+const (
+	autoBacking  = "auto"
+	fileBacking  = "file"
+	imageBacking = "image"
+)
+
 const (
 	protocol    = "rbd" // of a service whose images are the disks
 	imageEngine = "rbd" // fio's, which is a client of the cluster in user space
@@ -27,6 +35,14 @@ type imagePool struct{ load.Endpoint }
 
 // at is the load on the disks that an environment has: images, where the service of the study has them.
 func (d *disks) at(env workload.Env) *disks {
+	if d.pattern.Backing == fileBacking {
+		return d
+	}
+	return d.withImages(env)
+}
+
+// withImages is the load on images, whatever its disks are to be.
+func (d *disks) withImages(env workload.Env) *disks {
 	on := *d
 	if env.Target != nil {
 		if e, err := env.Target(protocol); err == nil {
@@ -40,10 +56,24 @@ func (d *disks) at(env workload.Env) *disks {
 	return &on
 }
 
+// backing is what the disks are.
+func backing(p *pattern) string {
+	if p.cluster != nil {
+		return imageBacking
+	}
+	return fileBacking
+}
+
 // refuseImages finds settings that do not go together with images.
 func refuseImages(p *pattern) error {
 	_, serving := p.filters()
 	switch {
+	case p.cluster == nil && p.Backing == imageBacking:
+		return errors.New("backing image requires a service with images: set service: ceph")
+	case p.Backing != autoBacking && len(p.Targets) > 0:
+		return fmt.Errorf("backing %s and targets exclude each other: omit one of them", p.Backing)
+	case p.cluster == nil && p.Engine == imageEngine && p.Backing == fileBacking:
+		return fmt.Errorf("engine %s cannot reach files: omit engine", imageEngine)
 	case p.cluster == nil && p.Engine == imageEngine:
 		return fmt.Errorf("engine %s requires a service with images: set service: ceph", imageEngine)
 	case p.cluster == nil:

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +59,13 @@ func TestRefusedImages(t *testing.T) {
 	}{
 		{parameter.Settings{"engine": "libaio", "depth": "4"}, "engine libaio cannot reach the images of a Ceph cluster"},
 		{parameter.Settings{"through": "null"}, "through null: plimsoll's server serves files only"},
+		{parameter.Settings{"targets": `["/dev/sdz"]`, "backing": "file"}, "backing file and targets exclude each other"},
+		{parameter.Settings{"engine": "rbd", "backing": "file"}, "engine rbd cannot reach files"},
 		{parameter.Settings{"targets": `["/dev/sdz"]`}, "targets: the disks are images of the Ceph cluster"},
 	} {
 		refused(t, refuseImages(&made(t, c.settings).at(e).pattern), c.want)
 	}
+	refused(t, refuseImages(&made(t, parameter.Settings{"backing": "image"}).at(env(&fake{})).pattern), "backing image requires a service with images")
 	refused(t, refuseImages(&made(t, parameter.Settings{"engine": "rbd"}).at(env(&fake{})).pattern), "engine rbd requires a service with images")
 	e = clustered(&fake{files: map[string]string{"/run/ceph.conf": ""}}, 1<<30)
 	err := made(t, parameter.Settings{"disks": "3", "size": "512MiB"}).at(e).refuseCluster(t.Context(), e)
@@ -75,6 +79,23 @@ func TestRefusedImages(t *testing.T) {
 	}
 	e = clustered(&fake{}, 0)
 	refused(t, made(t, nil).at(e).refuseCluster(t.Context(), e), "machine fake has no /run/ceph.conf, which leads to the Ceph cluster")
+}
+
+// Beside images, a load may have files of the host as its disks; what is cleaned is both.
+func TestFilesBesideImages(t *testing.T) {
+	f := &fake{commands: map[string]platform.Result{}}
+	e := clustered(f, 0)
+	files := made(t, parameter.Settings{"backing": "file", "depth": "4"})
+	if on := files.at(e); on.pattern.cluster != nil || on.pattern.engine() != "libaio" || backing(&on.pattern) != "file" {
+		t.Errorf("on %+v with %s", on.pattern.cluster, on.pattern.engine())
+	}
+	if on := made(t, parameter.Settings{"backing": "image"}).at(e); on.pattern.engine() != "rbd" || backing(&on.pattern) != "image" {
+		t.Errorf("images with %s", on.pattern.engine())
+	}
+	_ = files.Clean(t.Context(), e)
+	if !slices.ContainsFunc(f.asked, func(command string) bool { return strings.HasSuffix(command, "ls --long --format json") }) {
+		t.Errorf("images are not looked for: %q", f.asked)
+	}
 }
 
 // Only images that a load made are removed, and those of a private cluster are left to go with it.

@@ -329,7 +329,7 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 // Clean removes the disks that Prepare made, also for a load with more of them,
 // and nothing else.
 func (d *disks) Clean(ctx context.Context, env workload.Env) error {
-	d = d.at(env)
+	d = d.withImages(env) // of an arm with them
 	have, err := readManifest(ctx, env)
 	if err != nil {
 		return err

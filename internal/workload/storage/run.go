@@ -43,6 +43,9 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 		return err
 	}
 	out.Observe("storage.through", level)
+	if d.pattern.Backing != autoBacking {
+		out.Observe("storage.backing", backing(&d.pattern))
+	}
 	if len(servers) > 0 {
 		out.Value("through.cpu", used.Seconds()/ran.Seconds())
 	}

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/storage/iometer"
 )
 
 // Parameters are what a study may set.
@@ -36,6 +37,7 @@ type Parameters struct {
 	Dedup        parameter.Share `name:"dedup" doc:"share of duplicate blocks written (dedupe_percentage)"`
 	Verify       string          `name:"verify" doc:"verify reads against the data of the preconditioning; for read-only loads" choices:"none,crc32c,md5,sha256,xxhash"`
 	Precondition string          `name:"precondition" doc:"preconditioning of the disks; steady writes until the steady-state criterion of SNIA PTS is met" choices:"none,zero,random,steady"`
+	Backing      string          `name:"backing" doc:"what the disks are: images of a Ceph cluster, or files of this host; auto is images where the service has them" choices:"auto,file,image"`
 	Targets      []string        `name:"targets" doc:"files or devices to use instead of files in the scratch folder"`
 	Destroy      bool            `name:"destroy" doc:"permission to overwrite the targets" unsafe:"true"`
 }
@@ -56,7 +58,7 @@ func Kind() workload.Kind {
 			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter}),
 	}, Parameters{
 		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Through: straight, Direct: true,
-		WorkingSet: 1, Verify: "none", Precondition: "random",
+		WorkingSet: 1, Verify: "none", Precondition: "random", Backing: autoBacking,
 	}, build)
 	define := k.New
 	k.New = func(settings parameter.Settings) (workload.Load, error) {
@@ -83,7 +85,7 @@ type disks struct{ pattern pattern }
 func build(settings Parameters) (workload.Load, error) {
 	p := pattern{Parameters: settings}
 	if settings.Spec != "" {
-		spec, err := parseSpec(settings.Spec)
+		spec, err := iometer.ParseSpec(settings.Spec)
 		if err != nil {
 			return nil, err
 		}
