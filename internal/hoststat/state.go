@@ -183,6 +183,7 @@ func (p *Process) Busy() float64 { return p.User + p.System }
 // Thread is a thread of a process.
 type Thread struct {
 	TID        int     `json:"tid"`
+	Started    float64 `json:"started,omitempty"` // in clock ticks since boot; 0 is unknown
 	Name       string  `json:"name"`
 	State      string  `json:"state"`
 	User       float64 `json:"user"`

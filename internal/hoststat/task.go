@@ -70,7 +70,7 @@ func (r *Reader) readTask(at string) (*knownTask, bool) {
 		return nil, false
 	}
 	k := &knownTask{used: used, delay: delay, runs: runs, thread: Thread{
-		TID: of.PID, Name: of.Name, State: of.State, User: of.User, System: of.System, CPU: of.CPU, Cache: r.cacheOf(of.CPU),
+		TID: of.PID, Started: of.Started, Name: of.Name, State: of.State, User: of.User, System: of.System, CPU: of.CPU, Cache: r.cacheOf(of.CPU),
 	}}
 	if counted {
 		k.thread.User, k.thread.System = precise(used, of.User, of.System)

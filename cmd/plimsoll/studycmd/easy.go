@@ -54,7 +54,7 @@ func (c *commands) planEasy(cmd *cobra.Command, a *asked, asJSON bool) error {
 func surveyed(s hci.Survey) []string {
 	lines := []string{fmt.Sprintf("this host: %d CPUs, %s of memory, %s of disk space free", s.CPUs, s.Memory.About(), s.Disk.About())}
 	if c := s.Cluster; c != nil {
-		return append(lines, fmt.Sprintf("cluster: %d hosts with OSDs, %d OSDs; the pool holds %s, %s are free", c.Hosts, c.OSDs, c.Total.About(), c.Free.About()))
+		return append(lines, fmt.Sprintf("cluster: %s with OSDs, %s; the pool holds %s, %s are free", report.Plural(c.Hosts, "host", "hosts"), report.Plural(c.OSDs, "OSD", "OSDs"), c.Total.About(), c.Free.About()))
 	}
 	return append(lines, "cluster: a private one on this host; to measure your own, set ceph.address to its ceph.conf and ceph.pool")
 }

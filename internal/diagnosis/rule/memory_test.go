@@ -279,11 +279,14 @@ func TestHugePages(t *testing.T) {
 
 func TestPageCacheAsDisk(t *testing.T) {
 	fio := hoststat.Process{PID: 5, Name: "fio", User: 0.3, System: 0.6, ReadChars: 2e9, ReadCalls: 5e5, ReadBytes: 1e6}
-	direct, database := fio, fio
+	direct, database, images, raw := fio, fio, fio, fio
+	images.Command, raw.Command = "fio --name=d1 --ioengine=rbd --pool=rbd", "fio --ioengine=libaio --name=rbd"
 	direct.ReadBytes, database.Name = 2e9, "postgres"
 	judge(t, "page_cache_as_disk", []scene{
 		{"fio reads from memory", func(e *diagnosis.Evidence) { diagnosistest.Run(e, fio) }, "fio (5)", "--direct=1"},
 		{"fio reads from the disk", func(e *diagnosis.Evidence) { diagnosistest.Run(e, direct) }, "", ""},
+		{"fio reads images of a cluster", func(e *diagnosis.Evidence) { diagnosistest.Run(e, images) }, "", ""},
+		{"fio reads files, and has a name like an engine", func(e *diagnosis.Evidence) { diagnosistest.Run(e, raw) }, "fio (5)", "--direct=1"},
 		{"a database reads from memory", func(e *diagnosis.Evidence) { diagnosistest.Run(e, database) }, "", ""},
 	})
 }

@@ -164,6 +164,10 @@ func (r rater) processes(a, b *hoststat.State, i *hoststat.Interval) {
 		before[a.Processes[n].PID] = &a.Processes[n]
 	}
 	earlier := usedEarlier(before, b)
+	newest := 0. // start of the last process that the first reading has
+	for _, p := range before {
+		newest = max(newest, p.Started)
+	}
 	for _, p := range b.Processes {
 		was := before[p.PID]
 		if was == nil || was.Started != p.Started {
@@ -175,7 +179,7 @@ func (r rater) processes(a, b *hoststat.State, i *hoststat.Interval) {
 		p.Contended = contended
 		p.Reaped = max(0, p.Reaped-earlier[p.PID].Reaped*r.perSecond)
 		p.Faulted = max(0, p.Faulted-earlier[p.PID].Faulted*r.perSecond)
-		p.Tasks = r.tasks(was.Tasks, p.Tasks, detailed)
+		p.Tasks = r.tasks(was, &p, newest, detailed)
 		p.Stopped, p.Locked = one(p.State == "T"), one(strings.HasSuffix(p.Command, " waiting"))
 		if p.Detailed = detailed; !detailed {
 			p = hoststat.Process{
@@ -218,15 +222,20 @@ func usedEarlier(before map[int]*hoststat.Process, now *hoststat.State) map[int]
 	return earlier
 }
 
-func (r rater) tasks(a, b []hoststat.Thread, known bool) []hoststat.Thread {
+// tasks are the threads of a process. One that the first reading does not have began since: a thread list is limited, and a thread may have been left out of it.
+func (r rater) tasks(before, now *hoststat.Process, newest float64, known bool) []hoststat.Thread {
 	if !known {
 		return nil
 	}
-	out := slices.Clone(b)
+	out := slices.Clone(now.Tasks)
 	for n := range out {
 		t := &out[n]
-		was := index(a, func(x *hoststat.Thread) bool { return x.TID == t.TID })
-		if was == nil {
+		was := index(before.Tasks, func(x *hoststat.Thread) bool { return x.TID == t.TID })
+		switch {
+		case was != nil:
+		case t.Busy()*r.perSecond > mostOfThread || t.Started > 0 && t.Started < newest:
+			was = new(*t) // it is older, and what it did since is unknown
+		default:
 			was = &hoststat.Thread{CPU: t.CPU, Cache: t.Cache}
 		}
 		if was.CPU != t.CPU {
@@ -240,6 +249,9 @@ func (r rater) tasks(a, b []hoststat.Thread, known bool) []hoststat.Thread {
 	}
 	return out
 }
+
+// mostOfThread is the CPU time per second that a thread can use, with what clocks are apart.
+const mostOfThread = 1.1
 
 // one is the share of one reading.
 func one(seen bool) float64 {

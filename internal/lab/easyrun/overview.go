@@ -32,7 +32,7 @@ type Row struct {
 	Throughput *float64 `json:"throughput,omitempty"`
 	P95        *float64 `json:"p95,omitempty"`
 	Share      *Share   `json:"share,omitempty"`
-	Side       string   `json:"side,omitempty"`  // what limits it, in a sentence
+	Side       string   `json:"side,omitempty"`  // what limits it, in a sentence: the side of the cluster, else the first explanation
 	Fault      string   `json:"fault,omitempty"` // why it has no figures
 }
 
@@ -86,7 +86,7 @@ func (r *Row) take(f *finding.Findings, compared bool) {
 		r.Share = shareOf(f, rate, arm)
 	}
 	for _, e := range f.Explanations {
-		if e.Arm == arm && e.Rule == "storage_side" {
+		if e.Arm == arm && (e.Rule == "storage_side" || r.Side == "") {
 			r.Side = e.Sentence.Text
 		}
 	}

@@ -101,6 +101,15 @@ func TestRealProvided(t *testing.T) {
 	if busy, known, err := guest.(service.Settling).Unsettled(t.Context()); busy != "" || !known || err != nil {
 		t.Errorf("unsettled: %q, %v, %v", busy, known, err)
 	}
+	space, err := Survey(t.Context(), m, filepath.Join(dir, confFile), pool)
+	// Three OSDs of 2 GiB hold less than 3 GiB with two copies of each byte.
+	if err != nil || space.OSDs != 3 || space.Free < 2<<30 || space.Free > 3<<30 || space.Total < space.Free {
+		t.Errorf("surveyed %+v, %v", space, err)
+	}
+	if _, err := Survey(t.Context(), m, filepath.Join(dir, confFile), "lake"); err == nil || !strings.Contains(err.Error(), `it has no pool "lake"`) {
+		t.Errorf("absent pool: %v", err)
+	}
+	t.Log(space)
 	if err := guest.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package ceph
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"plimsoll/internal/platform"
@@ -77,6 +78,9 @@ func spaceOf(df, tree []byte, pool string) (s Space, err error) {
 			s.Free, s.Total = p.Stats.Available, p.Stats.Available+p.Stats.Stored
 			return s, nil
 		}
+	}
+	if len(used.Pools) == 0 {
+		return s, errors.New("it reports no space of pools, which its manager does: start ceph-mgr")
 	}
 	return s, fmt.Errorf("it has no pool %q", pool)
 }

@@ -2,8 +2,10 @@ package memory
 
 import (
 	"slices"
+	"strings"
 
 	"plimsoll/internal/diagnosis"
+	"plimsoll/internal/hoststat"
 )
 
 const (
@@ -16,8 +18,18 @@ const (
 // diskTests are programs that ask how fast a disk is.
 var diskTests = []string{"fio", "dd", "iozone", "bonnie++", "bonnie", "hdparm", "ioping", "iometer", "dynamo", "diskspd", "elbencho", "ior", "mdtest", "sysbench"}
 
+// remoteEngines are the engines of fio that read from sockets, which count as read calls too.
+var remoteEngines = []string{"rbd", "rados", "nbd", "libiscsi", "nfs", "http", "libhdfs", "gfapi", "gfapi_async", "net", "netsplice", "rdma"}
+
+// remote reports whether a test reads from another system.
+func remote(p *hoststat.Process) bool {
+	return slices.ContainsFunc(remoteEngines, func(name string) bool {
+		return strings.Contains(p.Command+" ", "ioengine="+name+" ") || strings.Contains(p.Command+" ", "ioengine "+name+" ")
+	})
+}
+
 // pageCacheAsDisk finds tests of a disk whose reads the page cache serves. Services that are meant
-// to read from memory look alike, so it looks at storage benchmarks only.
+// to read from memory look alike, so it looks at storage benchmarks only, and not at those of other systems.
 var pageCacheAsDisk = diagnosis.Rule{
 	Name: "page_cache_as_disk", Area: diagnosis.Memory,
 	Doc:      "a test of storage reads from memory",
@@ -27,7 +39,7 @@ var pageCacheAsDisk = diagnosis.Rule{
 		for _, p := range e.Services() {
 			io := p.IO()
 			fromMemory := io.ReadChars - io.ReadBytes
-			if !slices.Contains(diskTests, p.Name) || !e.Asked(p.Processes[0]) || fromMemory < leastCached || fromMemory < cached*io.ReadChars {
+			if !slices.Contains(diskTests, p.Name) || !e.Asked(p.Processes[0]) || slices.ContainsFunc(p.Processes, remote) || fromMemory < leastCached || fromMemory < cached*io.ReadChars {
 				continue
 			}
 			found = append(found, diagnosis.Finding{
