@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/lab/tunable"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
@@ -45,7 +44,7 @@ func candidates(ctx context.Context, l *Lab, request Request, p platform.Platfor
 	if c.lead, err = machines.Lead(ctx, p, c.study); err != nil {
 		return nil, err
 	}
-	if t := c.study.Tune; declares(c.study) {
+	if t := c.study.Tune; tunable.Declares(c.study) {
 		for _, f := range t.Candidates {
 			f.Levels = slices.Clone(f.Levels)
 			if err := c.add(ctx, f); err != nil {
@@ -56,8 +55,8 @@ func candidates(ctx context.Context, l *Lab, request Request, p platform.Platfor
 	}
 	_, simulated := p.(platform.Simulator)
 	cpus, memory := platform.Size(ctx, c.lead)
-	for _, k := range c.builtIn() {
-		if simulated && c.catalog.Factor(factorName(k.Setting)) != nil {
+	for _, k := range tunable.BuiltIn(c.catalog, c.study) {
+		if simulated && c.catalog.Factor(tunable.FactorName(k.Setting)) != nil {
 			continue // there is no such machine
 		}
 		f, err := c.study.Candidate(c.catalog, k.Setting, k.For(cpus, parameter.Bytes(memory)))
@@ -71,30 +70,9 @@ func candidates(ctx context.Context, l *Lab, request Request, p platform.Platfor
 	return c, ctx.Err()
 }
 
-// declares reports whether a study names its candidates, or that there are none.
-func declares(s *study.Study) bool {
-	return s.Tune != nil && (s.Tune.RulesOnly || len(s.Tune.Candidates) > 0)
-}
-
 // rule rules out a level of a setting; an empty level is all of them.
 func (c *choice) rule(name, level string, err error) {
 	c.out = append(c.out, finding.Idea{Factor: name, Level: level, Reason: document.OneLine(err.Error())})
-}
-
-// builtIn are the candidates of the catalog. The settings of a service that is provided are its owner's.
-func (c *choice) builtIn() (all []parameter.Candidate) {
-	if k := c.catalog.Workload(c.study.Workload.Kind); k != nil {
-		all = append(all, k.Candidates...)
-	}
-	if s := c.study.Service; s != nil && s.Settings["address"] == "" {
-		all = append(all, c.catalog.Service(s.Kind).Candidates...)
-	}
-	for _, k := range c.catalog.Platforms {
-		if k.Name == c.study.Platform.Kind {
-			all = append(all, k.Candidates...)
-		}
-	}
-	return all
 }
 
 // add adds a candidate, and puts its present level first. Of a built-in one, a level that the study or the machine does not support
@@ -105,12 +83,12 @@ func (c *choice) add(ctx context.Context, f study.Factor) error {
 		return fmt.Errorf("%s: %w", f.FullName(), err)
 	}
 	levels := []string{now}
-	declared := declares(c.study)
+	declared := tunable.Declares(c.study)
 	for _, level := range f.Levels {
-		err := error(nil)
-		if level != now {
-			err = c.supported(ctx, f, now, level)
+		if level == now {
+			continue
 		}
+		err := c.supported(ctx, f, now, level)
 		switch {
 		case err == nil:
 			levels = append(levels, level)
@@ -160,119 +138,16 @@ func (c *choice) supported(ctx context.Context, f study.Factor, now, level strin
 	s.Factors = slices.DeleteFunc(s.Factors, func(other study.Factor) bool { return other.FullName() == f.FullName() })
 	f.Levels = []string{now, level}
 	s.Factors = append(s.Factors, f)
-	p, err := plan.New(&s, 1)
+	return c.possible(ctx, &s)
+}
+
+// possible reports why a study cannot run.
+func (c *choice) possible(ctx context.Context, s *study.Study) error {
+	p, err := plan.New(s, 1)
 	if err != nil {
 		return err
 	}
-	bench := &trial.Bench{Study: &s, Plan: p, Catalog: c.catalog, Platform: c.platform, Dir: c.dir, Scratch: scratch(c.platform, c.dir), Version: c.version}
+	bench := &trial.Bench{Study: s, Plan: p, Catalog: c.catalog, Platform: c.platform, Dir: c.dir, Scratch: scratch(c.platform, c.dir), Version: c.version}
 	_, err = bench.Check(ctx)
 	return err
-}
-
-// factorName is the name of a factor without its target.
-func factorName(full string) string {
-	name, _, _ := strings.Cut(full, ":")
-	return name
-}
-
-// unsafe reports whether a level of a setting can lose data or weaken security.
-func unsafe(c *study.Catalog, s *study.Study, name, level string) bool {
-	short, target, _ := strings.Cut(name, ":")
-	if f := c.Factor(short); f != nil {
-		return f.IsUnsafe(target, level)
-	}
-	kind, setting, _ := strings.Cut(name, ".")
-	var defaults any
-	switch {
-	case kind == s.Workload.Kind:
-		defaults = c.Workload(kind).Defaults
-	case s.Service != nil && kind == s.Service.Kind:
-		defaults = c.Service(kind).Defaults
-	default:
-		return false
-	}
-	field, _ := parameter.Find(defaults, setting)
-	return field.IsUnsafe(level)
-}
-
-// Tunable is a setting that plimsoll tune may change.
-type Tunable struct {
-	Name   string
-	Levels []string // empty: relative to the machine
-	Unsafe []string // levels that it tries with --allow unsafe only
-
-	relative int // number of levels relative to the machine
-}
-
-// levelsOf is how many levels may race.
-func levelsOf(all []Tunable) (n int) {
-	for _, t := range all {
-		n += len(t.Levels) + t.relative
-	}
-	return n
-}
-
-// String is the setting in one line.
-func (t Tunable) String() string {
-	text := t.Name
-	if len(t.Levels) > 0 {
-		text += ": " + strings.Join(t.Levels, ", ")
-	}
-	if len(t.Unsafe) > 0 {
-		text += "; only with --allow unsafe: " + strings.Join(t.Unsafe, ", ")
-	}
-	return text
-}
-
-// tunable lists the candidates of a study with a goal: those that it declares, else those of the catalog.
-func tunable(c *study.Catalog, s *study.Study) (all []Tunable) {
-	if s.Goal == nil {
-		return nil
-	}
-	add := func(name string, levels []string) {
-		t := Tunable{Name: name}
-		for _, level := range levels {
-			if unsafe(c, s, name, level) {
-				t.Unsafe = append(t.Unsafe, level)
-			} else {
-				t.Levels = append(t.Levels, level)
-			}
-		}
-		all = append(all, t)
-	}
-	if declares(s) {
-		for _, f := range s.Tune.Candidates {
-			add(f.FullName(), f.Levels)
-		}
-		return all
-	}
-	for _, k := range (&choice{catalog: c, study: s}).builtIn() {
-		add(k.Setting, k.Levels)
-		all[len(all)-1].relative = len(k.Memory) + len(k.CPUs)
-	}
-	return all
-}
-
-// unsafeLevels are the levels of the factors of a study, and its settings of workload and service, that can lose data or weaken
-// security.
-func unsafeLevels(c *study.Catalog, s *study.Study) (all []string) {
-	add := func(name, level string) {
-		if unsafe(c, s, name, level) {
-			all = append(all, name+"="+level)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Workload.Settings)) {
-		add(s.Workload.Kind+"."+name, s.Workload.Settings[name])
-	}
-	if s.Service != nil {
-		for _, name := range slices.Sorted(maps.Keys(s.Service.Settings)) {
-			add(s.Service.Kind+"."+name, s.Service.Settings[name])
-		}
-	}
-	for _, f := range s.Factors {
-		for _, level := range f.Levels {
-			add(f.FullName(), level)
-		}
-	}
-	return all
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/intervene"
+	"plimsoll/internal/lab/tunable"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
@@ -32,8 +33,8 @@ type Preview struct {
 	Virtual  bool // time is simulated: the run takes seconds
 	// Longest is the duration if no load reaches a steady state; 0 if that cannot happen.
 	Longest time.Duration
-	Tunes   []Tunable // what plimsoll tune may change; nil without a goal
-	Unsafe  []string  // levels of the study that can lose data or weaken security, as FACTOR=LEVEL
+	Tunes   []tunable.Setting // what plimsoll tune may change; nil without a goal
+	Unsafe  []string          // levels of the study that can lose data or weaken security, as FACTOR=LEVEL
 }
 
 // Plannable reports whether a study can be planned, on whatever machine.
@@ -88,7 +89,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
 	}
-	preview.Tunes, preview.Unsafe = tunable(l.Catalog, s), unsafeLevels(l.Catalog, s)
+	preview.Tunes, preview.Unsafe = tunable.Of(l.Catalog, s), tunable.UnsafeLevels(l.Catalog, s)
 	if longest := trial.Longest(s); longest > 0 {
 		preview.Longest = p.Estimate(perTrial + longest - trial.Length(s)).Time
 	}
@@ -116,7 +117,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 		fmt.Fprintf(table, "tune tries\t%s\n", t)
 	}
 	if p.Tunes != nil && p.Estimate.Trials > 0 {
-		least, most := tune.Trials(s, levelsOf(p.Tunes))
+		least, most := tune.Trials(s, tunable.Levels(p.Tunes))
 		per := p.Estimate.Time / time.Duration(p.Estimate.Trials)
 		fmt.Fprintf(table, "tune time\t%s, in %d to %d trials\n", span(time.Duration(least)*per, time.Duration(most)*per), least, most)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/lab/tunable"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
@@ -76,8 +77,9 @@ func tuned(ctx context.Context, l *Lab, r *Run, c *choice) (*Outcome, error) {
 	var runs []*Outcome
 	t := tune.Tune{
 		Study: s, Seed: r.Plan.Seed, Dir: r.Dir, Rounds: cmp.Or(asked.Changes, declared.Changes), Time: cmp.Or(asked.Time, declared.Time, s.Measure.Time), Now: time.Now,
-		Candidates: c.all, Declared: declares(s), NotTried: c.out, Allow: asked.Unsafe || declared.Unsafe,
-		Unsafe: func(c finding.Change) bool { return unsafe(l.Catalog, s, c.Factor, c.To) },
+		Candidates: c.all, Declared: tunable.Declares(s), NotTried: c.out, Allow: asked.Unsafe || declared.Unsafe,
+		Possible: c.possible,
+		Unsafe:   func(c finding.Change) bool { return tunable.Unsafe(l.Catalog, s, c.Factor, c.To) },
 		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
 			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: r.Source.Text}, Dir: dir, Seed: seed}, c.platform)
 			if outcome == nil {

@@ -221,6 +221,62 @@ func TestAChangeThatCannotRun(t *testing.T) {
 }
 
 // Present settings without a value of the goal's metric, or that cannot run, end the tuning at once; a violated floor is named.
+// A level that does not go together with a change that was kept is refused before anything is measured: it leaves the race, and a rule's change is rolled back.
+func TestLevelsThatAreRefused(t *testing.T) {
+	d := &device{cv: .01, rate: product(map[string]float64{"cache=4": .6, "queue=8": .1})}
+	together := func(s *study.Study) bool { // an arm has both
+		levels := map[string][]string{}
+		for _, f := range s.Factors {
+			levels[f.Parameter] = f.Levels
+		}
+		at := func(name, level string) bool {
+			return s.Workload.Settings[name] == level || slices.Contains(levels[name], level)
+		}
+		return at("cache", "4") && at("engine", "native") && s.Workload.Settings["cache"] != "1"
+	}
+	refused := errors.New("engine native requires cache 1")
+	for _, c := range []struct {
+		name     string
+		rules    []rule.Rule
+		possible bool
+	}{{"race", []rule.Rule{}, true}, {"nobody tells", []rule.Rule{}, false}} {
+		d.rules = c.rules
+		one := Tune{Study: question(), Seed: 3, Looks: []int{8}, Declared: true}
+		one.Candidates = []study.Factor{candidate("cache", "1", "4"), candidate("engine", "threads", "native"), candidate("queue", "1", "8")}
+		one.Measure = func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
+			for _, arm := range s.Combinations {
+				if arm["storage.cache"] == "4" && arm["storage.engine"] == "native" || arm["storage.engine"] == "native" && s.Workload.Settings["cache"] == "4" {
+					return &finding.Findings{}, refused
+				}
+			}
+			return d.measure(ctx, s, seed, dir)
+		}
+		if c.possible {
+			one.Possible = func(_ context.Context, s *study.Study) error {
+				if together(s) {
+					return refused
+				}
+				return nil
+			}
+		}
+		tuning, err := Run(t.Context(), one)
+		if !c.possible {
+			if err == nil || !strings.Contains(err.Error(), "engine native requires cache 1") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil || tuning.Final["storage.cache"] != "4" || tuning.Final["storage.queue"] != "8" {
+			t.Errorf("%s: final %v, %v", c.name, tuning.Final, err)
+		}
+		if last := tuning.Searches[len(tuning.Searches)-1]; !slices.ContainsFunc(last.Levels, func(l finding.Searched) bool {
+			return l.Level == "native" && l.Outcome == "could not be measured: engine native requires cache 1"
+		}) {
+			t.Errorf("%s: %+v", c.name, last)
+		}
+	}
+}
+
 func TestThePresentSettings(t *testing.T) {
 	for _, c := range []struct{ metric, void, want string }{
 		{"p99.99", "", "give no value of p99.99: lengthen measure.window"},

@@ -51,6 +51,8 @@ type Tune struct {
 
 	// Measure runs the study in the folder and judges it, with every rule.
 	Measure func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error)
+	// Possible reports why a study cannot run, without running it; nil where Measure alone tells.
+	Possible func(ctx context.Context, s *study.Study) error
 	// Progress is called with the next step; nil for none.
 	Progress func(Event)
 }
@@ -299,7 +301,11 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 	r.Verified, r.Seed = fmt.Sprintf("verify-%d", number), l.nextSeed()
 	l.tell(Event{Round: number, Stage: Verifying, Change: &change})
 	f, err := l.Measure(ctx, s, r.Seed, filepath.Join(l.Dir, r.Verified))
-	switch cause := impossible(f); {
+	cause := impossible(f)
+	if cause == "" && err != nil && ctx.Err() == nil {
+		cause = refusal(ctx, l.Possible, s)
+	}
+	switch {
 	case cause != "" && ctx.Err() == nil:
 		r.Outcome, r.Reason = finding.RolledBack, "it could not be measured: "+cause
 	case err != nil:
@@ -328,6 +334,23 @@ func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
 	}
 	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Reason: r.Reason})
 	return nil
+}
+
+// refusal is why a change is refused before it is measured, where the present settings are not; empty otherwise.
+func refusal(ctx context.Context, possible func(context.Context, *study.Study) error, changed *study.Study) string {
+	if possible == nil {
+		return ""
+	}
+	err := possible(ctx, changed)
+	present := copied(changed)
+	for i := range present.Factors {
+		present.Factors[i].Levels = present.Factors[i].Levels[:1]
+	}
+	present.Combinations = nil
+	if err == nil || possible(ctx, present) != nil {
+		return ""
+	}
+	return firstLine(err.Error())
 }
 
 // impossible is why the changed settings cannot run at all, such as the service's own reason not to start;

@@ -30,7 +30,8 @@ func TestStorageSide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { fires(t, w, rule, rule+" "+name) })
 	}
-	silent(t, side(nil, 32), rule) // nothing stands out
+	silent(t, side(nil, 32), rule)                                                                                 // nothing stands out
+	silent(t, side(map[string]float64{"processes.service.cpu": .05, "processes.service.run_delay": .2}, 32), rule) // OSDs that do little
 	even := side(map[string]float64{"ceph.slowest.ratio": 4}, 32)
 	even.arms, even.study, even.demand = []float64{1, 1}, nil, threads(32, 32) // A/A
 	silent(t, even, rule)

@@ -11,6 +11,7 @@ const (
 	mostOfTime    = 0.5  // share of the latency of a client above which a part of the path limits it
 	slowOSD       = 2    // ratio of a commit of the slowest OSD to the median, above which it stands out
 	waitsForCPU   = 1    // threads that wait for a CPU per CPU used, above which CPU is missing
+	leastWaiting  = 0.5  // threads that wait: those that do little wait now and then, and delay nothing
 	busyCommitter = 0.70 // utilisation of the threads that flush devices, of which each OSD has one
 	fewPerOSD     = 4    // outstanding operations per OSD below which more of them may find idle OSDs
 )
@@ -104,7 +105,7 @@ func (c *Case) slowest(arm int) (n float64, ok bool) {
 func (c *Case) starved(arm int, part string) (float64, bool) {
 	waits, ok := c.Table.Mean(arm, "processes."+part+".run_delay")
 	used, known := c.Table.Mean(arm, "processes."+part+".cpu")
-	return waits / used, ok && known && used > 0
+	return waits / used, ok && known && used > 0 && waits >= leastWaiting
 }
 
 func backCPU(c *Case, arm int, p *storagePath) *Found {
