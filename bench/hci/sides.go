@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/trial"
 )
 
 // side is a limit of a cluster that is made on purpose.
@@ -196,7 +198,13 @@ margin: 100%%
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return false, err
 	}
-	l := &lab.Lab{Catalog: catalog.All(), Version: "bench"}
+	loaded := make(chan struct{}) // a cluster that is limited from the start takes minutes to start
+	load := sync.OnceFunc(func() { close(loaded) })
+	l := &lab.Lab{Catalog: catalog.All(), Version: "bench", Progress: func(e trial.Event) {
+		if e.Rate > 0 {
+			load()
+		}
+	}}
 	source, err := l.Read(file, nil)
 	if err != nil {
 		return false, err
@@ -205,7 +213,14 @@ margin: 100%%
 	planted := make(chan error, 1)
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { planted <- o.plantIn(run, s, dir) }()
+	go func() {
+		select {
+		case <-loaded:
+			planted <- o.plantIn(run, s, dir)
+		case <-run.Done():
+			planted <- nil
+		}
+	}()
 	outcome, err := l.Run(ctx, lab.Request{Source: *source, Dir: dir, Seed: seed})
 	cancel()
 	if failed := <-planted; failed != nil && outcome != nil {
@@ -224,7 +239,7 @@ margin: 100%%
 	return len(all) > 0 && o.named(all[0]), nil
 }
 
-// plantIn waits for the OSDs of a study, and makes the limit.
+// plantIn finds the OSDs of a study, and makes the limit.
 func (o side) plantIn(ctx context.Context, s *scene.Scene, results string) error {
 	if o.plant == nil {
 		return nil

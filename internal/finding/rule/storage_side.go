@@ -9,7 +9,7 @@ import (
 
 const (
 	mostOfTime    = 0.5  // share of the latency of a client above which a part of the path limits it
-	slowOSD       = 2    // ratio of a commit of the slowest OSD to the median, above which it stands out
+	slowOSD       = 1.5  // ratio of a commit of the slowest OSD to the median, above which it stands out
 	waitsForCPU   = 1    // threads that wait for a CPU per CPU used, above which CPU is missing
 	leastWaiting  = 0.5  // threads that wait: those that do little wait now and then, and delay nothing
 	busyCommitter = 0.70 // utilisation of the threads that flush devices, of which each OSD has one
