@@ -1,4 +1,5 @@
 # make demo     set up, build, and tune a real storage load on this machine; ends with a report
+# make hci      the same with the easy run of a private Ceph cluster, in one block
 # make test     set up and run every test: fast ones, and those that drive real parts
 # make build    static binaries: ./plimsoll, and ./plimsoll-agent for other machines and guests
 # make release  archives and Debian packages for amd64 and arm64, with checksums
@@ -8,13 +9,19 @@
 
 GO = bin/go
 
-.PHONY: demo test test-together test-heavy test-last test-fast test-deep build release check bench clean
+.PHONY: demo hci test test-together test-heavy test-last test-fast test-deep build release check bench clean
 
 demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
 	@./setup run
 	@$(MAKE) --no-print-directory build
 	./plimsoll tune hci-diagnostics --rounds 1 --out $(results)
+
+hci: results = results/hci-$(shell date +%Y%m%d-%H%M%S)
+hci:
+	@./setup hci
+	@$(MAKE) --no-print-directory build
+	./plimsoll run hci-easy --blocks 1 --set measure.window=3s --set measure.longest=6s --out $(results)
 
 build:
 	@./setup build

@@ -179,21 +179,7 @@ func (o side) once(ctx context.Context, seed uint64) (named bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	text := fmt.Sprintf(`study: side
-question: Which side limits the cluster?
-platform: local
-service: {ceph: {osds: 3, size: 2GiB}}
-workload: {storage: {size: 64MiB, block: 4KiB, read: 0%%, random: 100%%, %s}}
-%s
-measure: {settle: 0s, warmup: 3s, window: 5s, longest: 12s, blocks: 1, retries: 10}
-headline: [iops]
-margin: 100%%
-`, o.load, o.more)
-	if o.named != nil {
-		text += "goal: {most: iops}\n"
-	} else {
-		text = strings.Replace(text, "blocks: 1", "blocks: 6", 1)
-	}
+	text := o.study()
 	file := s.Path("side.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return false, err
@@ -237,6 +223,26 @@ margin: 100%%
 		return len(all) == 0, nil
 	}
 	return len(all) > 0 && o.named(all[0]), nil
+}
+
+// study is a study of the limited cluster.
+func (o side) study() string {
+	text := fmt.Sprintf(`study: side
+question: Which side limits the cluster?
+platform: local
+service: {ceph: {osds: 3, size: 2GiB}}
+workload: {storage: {size: 64MiB, block: 4KiB, read: 0%%, random: 100%%, %s}}
+%s
+measure: {settle: 0s, warmup: 3s, window: 5s, longest: 12s, blocks: 1, retries: 10}
+headline: [iops]
+margin: 100%%
+`, o.load, o.more)
+	if o.named != nil {
+		text += "goal: {most: iops}\n"
+	} else {
+		text = strings.Replace(text, "blocks: 1", "blocks: 6", 1)
+	}
+	return text
 }
 
 // plantIn finds the OSDs of a study, and makes the limit.
