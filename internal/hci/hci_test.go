@@ -90,6 +90,14 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	s := Survey{CPUs: 1, Memory: 2 * gib, Disk: 50 * gib, Cluster: &Cluster{Hosts: 1, OSDs: 3, Total: 4 * gib, Free: gib}}
+	want := "this host: 1 CPU, 2.00GiB of memory, 50.0GiB of disk space free\ncluster: 3 OSDs on 1 host; the pool can hold 4.00GiB, of which 1.00GiB are free"
+	if got := strings.Join(s.Lines(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // Whatever is surveyed, what is planned fits.
 func TestPlansFit(t *testing.T) {
 	for cpus := 1; cpus <= 256; cpus *= 2 {

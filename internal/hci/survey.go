@@ -18,6 +18,22 @@ type Survey struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 }
 
+// Lines are the survey for people.
+func (s Survey) Lines() []string {
+	host := fmt.Sprintf("this host: %s, %s of memory, %s of disk space free", count(s.CPUs, "CPU"), s.Memory.About(), s.Disk.About())
+	if c := s.Cluster; c != nil {
+		return []string{host, fmt.Sprintf("cluster: %s on %s; the pool can hold %s, of which %s are free", count(c.OSDs, "OSD"), count(c.Hosts, "host"), c.Total.About(), c.Free.About())}
+	}
+	return []string{host, "cluster: a private one on this host; to measure your own, set ceph.address to its ceph.conf and ceph.pool"}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // Cluster is a cluster that exists.
 type Cluster struct {
 	Hosts int             `json:"hosts"` // with OSDs

@@ -35,7 +35,7 @@ func (c *commands) planEasy(cmd *cobra.Command, a *asked, asJSON bool) error {
 	}
 	return c.screen.Folded(func(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s\n\n", easyrun.Name, p.Title())
-		for _, line := range surveyed(p.Survey) {
+		for _, line := range p.Survey.Lines() {
 			fmt.Fprintln(w, line)
 		}
 		for i, j := range p.Jobs {
@@ -48,15 +48,6 @@ func (c *commands) planEasy(cmd *cobra.Command, a *asked, asJSON bool) error {
 		fmt.Fprintf(w, "\njob 1 in full:\n\n")
 		return lab.PrintPreview(w, preview)
 	})
-}
-
-// surveyed is a survey in lines.
-func surveyed(s hci.Survey) []string {
-	lines := []string{fmt.Sprintf("this host: %d CPUs, %s of memory, %s of disk space free", s.CPUs, s.Memory.About(), s.Disk.About())}
-	if c := s.Cluster; c != nil {
-		return append(lines, fmt.Sprintf("cluster: %s with OSDs, %s; the pool holds %s, %s are free", report.Plural(c.Hosts, "host", "hosts"), report.Plural(c.OSDs, "OSD", "OSDs"), c.Total.About(), c.Free.About()))
-	}
-	return append(lines, "cluster: a private one on this host; to measure your own, set ceph.address to its ceph.conf and ceph.pool")
 }
 
 // validateEasy checks the studies of the jobs.
