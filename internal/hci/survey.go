@@ -18,7 +18,7 @@ type Survey struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 }
 
-// Lines are the survey for people.
+// Lines are the survey as text.
 func (s Survey) Lines() []string {
 	host := fmt.Sprintf("this host: %s, %s of memory, %s of disk space free", count(s.CPUs, "CPU"), s.Memory.About(), s.Disk.About())
 	if c := s.Cluster; c != nil {

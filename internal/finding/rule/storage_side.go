@@ -13,6 +13,7 @@ const (
 	waitsForCPU   = 1    // threads that wait for a CPU per CPU used, above which CPU is missing
 	leastWaiting  = 0.5  // threads that wait: those that do little wait now and then, and delay nothing
 	busyCommitter = 0.70 // utilisation of the threads that flush devices, of which each OSD has one
+	longQueue     = 0.25 // share of the latency of a client in the queues of OSDs, above which these are busy
 	fewPerOSD     = 4    // outstanding operations per OSD below which more of them may find idle OSDs
 )
 
@@ -162,7 +163,7 @@ func devices(c *Case, arm int, p *storagePath) *Found {
 func frontConcurrency(c *Case, arm int, p *storagePath) *Found {
 	n, closed := c.inFlight(arm)
 	change, ok := doubled(c, arm)
-	if !closed || !ok || p.osds == 0 || n/p.osds >= fewPerOSD {
+	if !closed || !ok || p.osds == 0 || n/p.osds >= fewPerOSD || p.queue > longQueue*(p.client+p.inside) {
 		return nil
 	}
 	return &Found{
