@@ -17,6 +17,7 @@ type Private struct {
 	Find func(ctx context.Context, m platform.Machine) (Found, error)
 	// Fits checks other requirements of the machine; nil: none.
 	Fits  func(ctx context.Context, m platform.Machine) error
+	Root  bool  // it runs as root if plimsoll does, which the others do not
 	Needs Needs // besides the version of the program
 	Ports int   // number of free ports
 	// Daemon is the program to start at a place; see Recipe.
@@ -38,14 +39,14 @@ func (p Private) Check(ctx context.Context, env Env) (Needs, error) {
 	return needs, nil
 }
 
-// Start starts the program on free ports, as an ordinary user if plimsoll is root.
+// Start starts the program on free ports, as an ordinary user if plimsoll is root and it does not need to be.
 func (p Private) Start(ctx context.Context, env Env) (Instance, error) {
 	found, err := p.Find(ctx, env.Machine)
 	if err != nil {
 		return nil, err
 	}
 	return launch(ctx, env, Recipe{
-		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: true,
+		Name: cmp.Or(p.Program, path.Base(found.Name)), Ports: p.Ports, Ordinary: !p.Root,
 		Daemon: func(place Location) (Daemon, error) { return p.Daemon(ctx, env, found, place) },
 	})
 }

@@ -4,6 +4,7 @@ package ceph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -29,12 +30,14 @@ type Settings struct {
 	Compression string             `name:"compression" doc:"compression of data" choices:"none,lz4,snappy,zlib,zstd"`
 	Checksum    string             `name:"checksum" doc:"checksum of data; none does not detect corruption" choices:"none,crc32c,crc32c_16,crc32c_8,xxhash32,xxhash64" unsafe:"none"`
 	Cache       parameter.Bytes    `name:"cache" doc:"BlueStore cache of each OSD" min:"16MiB"`
+	Network     string             `name:"network" doc:"network between OSDs: the loopback of the host, or that of a namespace of their own, which requires root" choices:"host,namespace"`
+	Bandwidth   parameter.Bytes    `name:"network_rate" doc:"bytes per second that all OSDs together send each other in a namespace; 0B is no limit"`
 	Fault       string             `name:"fault" doc:"fault of the last OSD in the middle of each load; restart and pause last for fault_time" choices:"none,kill,pause,restart"`
 	FaultTime   parameter.Duration `name:"fault_time" doc:"duration of a pause, or time until a restart" min:"100ms" max:"10m"`
 }
 
 func defaults() Settings {
-	return Settings{OSDs: 4, Size: 8 << 30, Redundancy: "replica:2", Compression: "none", Checksum: "crc32c", Cache: 64 << 20, Fault: noFault, FaultTime: parameter.Duration(5 * time.Second)}
+	return Settings{OSDs: 4, Size: 8 << 30, Redundancy: "replica:2", Compression: "none", Checksum: "crc32c", Cache: 64 << 20, Network: hostNetwork, Fault: noFault, FaultTime: parameter.Duration(5 * time.Second)}
 }
 
 // Kind is the service's entry in the catalog.
@@ -63,6 +66,9 @@ func build(s Settings) (service.Service, error) {
 	if s.Fault != noFault && s.Fault != pause && r.spare() == 0 {
 		return nil, fmt.Errorf("fault %s: redundancy %s survives no loss of an OSD: take replica:2 or more, or fault: pause", s.Fault, s.Redundancy)
 	}
+	if s.Network == hostNetwork && s.Bandwidth > 0 {
+		return nil, errors.New("network_rate is that of a namespace: set network: namespace")
+	}
 	return fresh{s.private(r), s.Fault == kill || s.Fault == restart}, nil
 }
 
@@ -88,7 +94,7 @@ const memory = 300 << 20
 
 func (s Settings) private(r redundancy) service.Private {
 	return service.Private{
-		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2,
+		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespace,
 		Needs: service.Needs{
 			Disk: int64(s.OSDs) * (64 << 20), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
 		},
@@ -115,6 +121,9 @@ func find(ctx context.Context, m platform.Machine, names ...string) (found servi
 }
 
 func (s Settings) fits(ctx context.Context, m platform.Machine) error {
+	if err := s.fitsNetwork(ctx, m); err != nil {
+		return err
+	}
 	need := parameter.Bytes(s.OSDs) * (s.Cache + memory)
 	if have := service.Memory(ctx, m); have > 0 && need > have/10*9 {
 		return fmt.Errorf("%d OSDs with a cache of %s take about %s, but this host has %s: lower osds or cache", s.OSDs, s.Cache, need.About(), have.About())
@@ -146,9 +155,13 @@ func socketOf(dir, daemon string) string { return path.Join(dir, daemon+".asok")
 const longestSocket = 107
 
 func (s Settings) daemon(env service.Env, place service.Location, r redundancy) (service.Daemon, error) {
+	near := ""
+	if s.Network == namespace {
+		near, place.Host = addresses(place.Ports[0])
+	}
 	c := &cluster{machine: env.Machine, conf: path.Join(place.Dir, confFile), dir: place.Dir, osds: s.OSDs}
 	return service.Daemon{
-		Argv:  []string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1])},
+		Argv:  []string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1]), near, s.shaping()},
 		Files: service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, s.conf(place)), service.Files("commands", s.commands(r))),
 		Ready: func(ctx context.Context) (service.Live, error) {
 			if err := c.ready(ctx); err != nil {

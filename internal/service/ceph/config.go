@@ -30,7 +30,7 @@ func (s Settings) conf(place service.Location) []byte {
 	set("fsid", uuid())
 	set("mon host", fmt.Sprintf("[v2:%s,v1:%s]", place.Address(0), place.Address(1)))
 	set("public addr", place.Host)
-	set("cluster addr", replication(place.Host))
+	set("cluster addr", s.replication(place.Host))
 	for _, who := range []string{"cluster", "service", "client"} {
 		set("auth "+who+" required", "none")
 	}
@@ -74,8 +74,8 @@ func (s Settings) conf(place service.Location) []byte {
 }
 
 // replication is the address that OSDs talk to each other at. It is one of its own on the loopback, so that their traffic can be told.
-func replication(host string) string {
-	if host == service.Loopback {
+func (s Settings) replication(host string) string {
+	if host == service.Loopback || s.Network == namespace {
 		return "127.0.0.2"
 	}
 	return host

@@ -67,7 +67,7 @@ func (s Settings) observer(c *cluster) func(context.Context) (map[string]string,
 				}
 			}
 		}
-		return observed, nil
+		return observed, c.observeNetwork(ctx, observed)
 	}
 }
 

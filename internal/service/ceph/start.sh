@@ -1,17 +1,24 @@
 # Starts a monitor and OSDs, and stays until the monitor ends or it is asked to stop. Data is thrown away then, so that no daemon is
-# asked to flush.   start.sh FOLDER OSDS HOST PORT-V2 PORT-V1
-dir=$1 osds=$2 host=$3 v2=$4 v1=$5
+# asked to flush.   start.sh FOLDER OSDS HOST PORT-V2 PORT-V1 [NEAR SHAPING]
+# With NEAR, the daemons have a network namespace of their own, HOST is an address in it, and NEAR the end of the link to it on this side.
+# SHAPING is the queueing discipline of the loopback in it, on which OSDs talk to each other. Links go with the namespace, and that with its processes.
+dir=$1 osds=$2 host=$3 v2=$4 v1=$5 near=$6 shaping=$7
 cd "$dir" || exit 1
 export CEPH_CONF="$dir/ceph.conf"
 unset CEPH_ARGS CEPH_KEYRING
 rm -rf monmap mon.a.data osd.* # of an attempt with other ports
-pids=
+pids= anchor=
 end() {
 	trap - INT TERM
 	for file in osd.*.pid; do
 		[ -e "$file" ] && [ ! -e "${file%.pid}.down" ] && read -r pid <"$file" && pids="$pids $pid"
 	done
 	kill -KILL $pids 2>/dev/null
+	if [ -n "$anchor" ]; then # connections that still have something to send would keep the namespace
+		$in tc qdisc del dev lo root 2>/dev/null
+		ip link del "$link" 2>/dev/null
+		kill -KILL "$anchor"
+	fi
 	wait 2>/dev/null
 	exit "$1"
 }
@@ -20,10 +27,26 @@ failed() {
 	cat "$1" >&2
 	end 1
 }
+in= link=plimsoll$$
+if [ -n "$near" ]; then
+	unshare --net sleep 2147483647 &
+	anchor=$!
+	while [ "$(readlink "/proc/$anchor/ns/net")" = "$(readlink /proc/$$/ns/net)" ]; do
+		kill -0 "$anchor" || end 1
+		sleep 0.02
+	done
+	in="nsenter --net=/proc/$anchor/ns/net"
+	{
+		! ip -o addr show | grep -F " $near/" && # the line of another link that has the address
+			ip link add "$link" type veth peer name eth0 netns "$anchor" && ip addr add "$near/30" dev "$link" && ip link set "$link" up &&
+			$in ip link set lo up && $in ip addr add "$host/30" dev eth0 && $in ip link set eth0 up &&
+			{ [ -z "$shaping" ] || $in tc qdisc add dev lo root $shaping; }
+	} >network.out 2>&1 || failed network.out
+fi
 fsid=$(sed -n 's/^fsid = //p' ceph.conf)
 monmaptool --create --fsid "$fsid" --addv a "[v2:$host:$v2,v1:$host:$v1]" monmap >monmap.out 2>&1 || failed monmap.out
 ceph-mon --mkfs -i a --monmap monmap >mon.out 2>&1 || failed mon.out
-ceph-mon -f -i a >>mon.out 2>&1 &
+$in ceph-mon -f -i a >>mon.out 2>&1 &
 mon=$! pids=$!
 n=0 makers=
 while [ "$n" -lt "$osds" ]; do
@@ -42,7 +65,7 @@ done
 	done
 	cat commands
 } >all-commands
-ceph --connect-timeout 20 <all-commands >commands.out 2>&1 &
+$in ceph --connect-timeout 20 <all-commands >commands.out 2>&1 &
 asking=$! pids="$pids $!"
 while kill -0 "$asking" 2>/dev/null; do
 	kill -0 "$mon" 2>/dev/null || failed mon.out
@@ -57,7 +80,7 @@ for maker in $makers; do
 done
 pids=$mon
 start() { # OSD
-	ceph-osd -f -i "$1" >>"osd.$1.out" 2>&1 &
+	$in ceph-osd -f -i "$1" >>"osd.$1.out" 2>&1 &
 	echo $! >"osd.$1.pid.new"
 	mv "osd.$1.pid.new" "osd.$1.pid"
 }
