@@ -86,6 +86,29 @@ func TestFactorsAreChecked(t *testing.T) {
 }
 
 // What guests boot from is missed before anything is made.
+// Levels that do not go together keep a guest from booting. They can be read all the same, or nothing could replace them.
+func TestImpossibleLevelsCanBeReplaced(t *testing.T) {
+	s := Kind().Defaults.(spec.Guest)
+	s.AIO, s.Cache = "native", "writeback"
+	m := &machine{Next: spec.NewNext(machineName, s), ended: true}
+	at := factor.Env{Machine: m}
+	all := map[string]factor.Factor{}
+	for _, f := range vm.Factors() {
+		all[f.Name] = f
+	}
+	for name, want := range map[string]string{"guest.aio": "native", "guest.cache": "writeback", "guest.queues": "1", "guest.iothread": "false"} {
+		if got, err := all[name].Get(t.Context(), at); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if err := all["guest.aio"].Set(t.Context(), at, "threads"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := all["guest.aio"].Get(t.Context(), at); err == nil {
+		t.Errorf("a guest that could boot and did not has %q", got)
+	}
+}
+
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
