@@ -57,7 +57,9 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 		if err != nil {
 			// Levels that do not go together keep a VM from booting, and must not keep it from other levels. Nothing is measured without a boot.
 			if g := m.Spec(); s.canonical != nil && ctx.Err() == nil && possible(m, g) != nil {
-				return s.canonical(g), nil
+				if level := s.canonical(g); s.set(&g, level) == nil { // and not a default that only a boot decides
+					return level, nil
+				}
 			}
 			return "", err
 		}

@@ -89,14 +89,14 @@ func TestFactorsAreChecked(t *testing.T) {
 // Levels that do not go together keep a guest from booting. They can be read all the same, or nothing could replace them.
 func TestImpossibleLevelsCanBeReplaced(t *testing.T) {
 	s := Kind().Defaults.(spec.Guest)
-	s.AIO, s.Cache = "native", "writeback"
+	s.AIO, s.Cache, s.Queues = "native", "writeback", 2
 	m := &machine{Next: spec.NewNext(machineName, s), ended: true}
 	at := factor.Env{Machine: m}
 	all := map[string]factor.Factor{}
 	for _, f := range vm.Factors() {
 		all[f.Name] = f
 	}
-	for name, want := range map[string]string{"guest.aio": "native", "guest.cache": "writeback", "guest.queues": "1", "guest.iothread": "false"} {
+	for name, want := range map[string]string{"guest.aio": "native", "guest.cache": "writeback", "guest.queues": "2", "guest.iothread": "false"} {
 		if got, err := all[name].Get(t.Context(), at); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
