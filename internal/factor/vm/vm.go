@@ -104,7 +104,7 @@ func (s setting) judge(m spec.Machine, level string) (string, error) {
 	if s.check != nil {
 		return s.check(m, g, level)
 	}
-	if err := possible(m, g); err != nil {
+	if err := possible(m, g); err != nil && possible(m, m.Spec()) == nil { // else another level has to change first
 		return "", err
 	}
 	return s.canonical(g), nil

@@ -101,11 +101,17 @@ func TestImpossibleLevelsCanBeReplaced(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
 	}
+	if got, err := all["guest.queues"].Check(t.Context(), at, "1"); err != nil || got != "1" {
+		t.Errorf("another level is refused: %q, %v", got, err)
+	}
 	if err := all["guest.aio"].Set(t.Context(), at, "threads"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := all["guest.aio"].Get(t.Context(), at); err == nil {
 		t.Errorf("a guest that could boot and did not has %q", got)
+	}
+	if got, err := all["guest.aio"].Check(t.Context(), at, "native"); err == nil {
+		t.Errorf("native beside writeback is accepted as %q", got)
 	}
 }
 
