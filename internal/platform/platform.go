@@ -28,6 +28,8 @@ type Kind struct {
 	// platform, and with them all that was done to them: a dead run leaves nothing to put
 	// back. Nil is never.
 	Fleeting func(settings parameter.Settings) bool
+	// Possible reports settings that exclude each other, without a machine. Nil is none.
+	Possible func(settings parameter.Settings) error
 	// Sweep removes the leftovers of this user's dead processes from this host, except the
 	// changes in their undo logs, and returns a phrase for each. Nil is nothing.
 	Sweep func(ctx context.Context) ([]string, error)

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
@@ -46,6 +48,9 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	}
 	seen := map[string]workload.Needs{}
 	for _, arm := range s.bench.Plan.Arms {
+		if err := s.bench.possible(arm.Levels); err != nil {
+			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
+		}
 		all, err := s.sample(ctx, arm.Levels)
 		if err != nil {
 			return nil, err
@@ -74,6 +79,27 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		total.Disk = max(total.Disk, serving.Disk+more) // arms come one after the other
 	}
 	return total, s.checkSpace(ctx, total)
+}
+
+// possible reports settings of the platform that exclude each other in an arm: each factor alone is asked of the machine as it is.
+func (b *Bench) possible(levels map[string]string) error {
+	use := b.Study.Platform
+	at := slices.IndexFunc(b.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == use.Kind })
+	if at < 0 || b.Catalog.Platforms[at].Possible == nil {
+		return nil
+	}
+	kind, settings := b.Catalog.Platforms[at], maps.Clone(use.Settings)
+	for name, level := range levels {
+		if setting, own := strings.CutPrefix(name, kind.Name+"."); own {
+			if _, known := parameter.Find(kind.Defaults, setting); known {
+				if settings == nil {
+					settings = parameter.Settings{}
+				}
+				settings[setting] = level
+			}
+		}
+	}
+	return kind.Possible(settings)
 }
 
 // sample are machines of which each kind of an arm is asked: all of them where they are there

@@ -68,6 +68,7 @@ func (l *loop) search(ctx context.Context, candidates []study.Factor) error {
 	for _, c := range candidates {
 		r.enter(c)
 	}
+	r.refuse(ctx, r.runners)
 	if len(r.runners) == 0 {
 		return nil
 	}
@@ -146,9 +147,6 @@ func (r *race) stage(ctx context.Context) error {
 		r.of.tell(Event{Round: len(r.of.tuning.Rounds) + 1, Stage: Searching, Reason: fmt.Sprintf("%d candidate levels", len(in))})
 		r.of.searchSeed = r.of.nextSeed()
 		f, err := r.of.Measure(ctx, r.study(in), r.of.searchSeed, filepath.Join(r.of.Dir, folder))
-		if ctx.Err() == nil && (f == nil || f.Blocks == 0 && len(f.Void) == 0) && r.refuse(ctx, in) {
-			continue
-		}
 		if f == nil || ctx.Err() != nil {
 			return fmt.Errorf("search among candidates: %w", cmp.Or(err, ctx.Err()))
 		}
@@ -165,15 +163,13 @@ func (r *race) stage(ctx context.Context) error {
 	}
 }
 
-// refuse lets the levels leave the race that are refused before they are measured, such as one that does not go together with a change that was kept. It
-// reports whether there are any.
-func (r *race) refuse(ctx context.Context, in []*runner) (any bool) {
+// refuse lets the levels leave the race that are refused before they are measured, such as one that does not go together with a change that was kept.
+func (r *race) refuse(ctx context.Context, in []*runner) {
 	for _, one := range in {
 		if cause := refusal(ctx, r.of.Possible, r.study([]*runner{one})); cause != "" {
-			one.out, any = "could not be measured: "+cause, true
+			one.out = "could not be measured: " + cause
 		}
 	}
-	return any
 }
 
 func errorText(err error) string {

@@ -55,12 +55,6 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 		}
 		r, err := m.Running(ctx)
 		if err != nil {
-			// Levels that do not go together keep a VM from booting, and must not keep it from other levels. Nothing is measured without a boot.
-			if g := m.Spec(); s.canonical != nil && ctx.Err() == nil && possible(m, g) != nil {
-				if level := s.canonical(g); s.set(&g, level) == nil { // and not a default that only a boot decides
-					return level, nil
-				}
-			}
 			return "", err
 		}
 		return s.read(ctx, r)
@@ -104,18 +98,17 @@ func (s setting) judge(m spec.Machine, level string) (string, error) {
 	if s.check != nil {
 		return s.check(m, g, level)
 	}
-	if err := possible(m, g); err != nil && possible(m, m.Spec()) == nil { // else another level has to change first
+	own, _ := m.(spec.QEMUOwner)
+	var err error
+	if own != nil {
+		err = g.Possible(own.Accelerator())
+	} else {
+		err = g.Possible("")
+	}
+	if err != nil {
 		return "", err
 	}
 	return s.canonical(g), nil
-}
-
-// possible reports settings that do not go together.
-func possible(m spec.Machine, g spec.Guest) error {
-	if own, _ := m.(spec.QEMUOwner); own != nil {
-		return g.Possible(own.Accelerator())
-	}
-	return g.Possible("")
 }
 
 // asGiven accepts a level without the other settings, which the study may vary too.

@@ -37,7 +37,14 @@ func Kind() platform.Kind {
 		Doc:        "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
 		Defaults:   defaults,
 		Fleeting:   func(parameter.Settings) bool { return true },
-		Sweep:      func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
+		Possible: func(settings parameter.Settings) error {
+			g := defaults
+			if err := parameter.Decode(&g, settings); err != nil {
+				return err
+			}
+			return g.Possible("")
+		},
+		Sweep: func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			g := defaults
 			if err := parameter.Decode(&g, settings); err != nil {

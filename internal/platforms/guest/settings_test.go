@@ -86,32 +86,15 @@ func TestFactorsAreChecked(t *testing.T) {
 }
 
 // What guests boot from is missed before anything is made.
-// Levels that do not go together keep a guest from booting. They can be read all the same, or nothing could replace them.
-func TestImpossibleLevelsCanBeReplaced(t *testing.T) {
-	s := Kind().Defaults.(spec.Guest)
-	s.AIO, s.Cache, s.Queues = "native", "writeback", 2
-	m := &machine{Next: spec.NewNext(machineName, s), ended: true}
-	at := factor.Env{Machine: m}
-	all := map[string]factor.Factor{}
-	for _, f := range vm.Factors() {
-		all[f.Name] = f
+// Settings that exclude each other are found without a guest.
+func TestSettingsThatExcludeEachOther(t *testing.T) {
+	if err := Kind().Possible(parameter.Settings{"aio": "native", "cache": "writeback"}); err == nil || !strings.Contains(err.Error(), "aio native with cache writeback") {
+		t.Error(err)
 	}
-	for name, want := range map[string]string{"guest.aio": "native", "guest.cache": "writeback", "guest.queues": "2", "guest.iothread": "false"} {
-		if got, err := all[name].Get(t.Context(), at); err != nil || got != want {
-			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+	for _, s := range []parameter.Settings{nil, {"aio": "native", "cache": "none"}, {"aio": "threads", "cache": "writeback", "queues": "2"}} {
+		if err := Kind().Possible(s); err != nil {
+			t.Errorf("%v: %v", s, err)
 		}
-	}
-	if got, err := all["guest.queues"].Check(t.Context(), at, "1"); err != nil || got != "1" {
-		t.Errorf("another level is refused: %q, %v", got, err)
-	}
-	if err := all["guest.aio"].Set(t.Context(), at, "threads"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := all["guest.aio"].Get(t.Context(), at); err == nil {
-		t.Errorf("a guest that could boot and did not has %q", got)
-	}
-	if got, err := all["guest.aio"].Check(t.Context(), at, "native"); err == nil {
-		t.Errorf("native beside writeback is accepted as %q", got)
 	}
 }
 
