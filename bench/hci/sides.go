@@ -25,11 +25,12 @@ import (
 
 // side is a limit of a cluster that is made on purpose.
 type side struct {
-	name  string
-	load  string                                    // settings of the workload storage
-	more  string                                    // further lines of the study
-	plant func(s *scene.Scene, osds []string) error // once the OSDs run; nil for nothing
-	named func(e finding.Explanation) bool          // the explanation that is right
+	name    string
+	load    string                                    // settings of the workload storage
+	more    string                                    // further lines of the study
+	service string                                    // further settings of the cluster
+	plant   func(s *scene.Scene, osds []string) error // once the OSDs run; nil for nothing
+	named   func(e finding.Explanation) bool          // the explanation that is right
 }
 
 // busy is a load that keeps a cluster busy.
@@ -64,17 +65,7 @@ var sides = []side{
 		}
 		return errors.Join(err, joined(g, osds))
 	}},
-	{name: "network", load: busy, named: says("The network between the OSDs limits"), plant: func(s *scene.Scene, _ []string) error {
-		for _, c := range []string{
-			"tc qdisc add dev lo root handle 1: prio", "tc qdisc add dev lo parent 1:3 handle 30: netem delay 5ms limit 10000",
-			"tc filter add dev lo parent 1: protocol ip prio 1 u32 match ip dst 127.0.0.2/32 flowid 1:3",
-		} {
-			if _, err := s.Run(strings.Fields(c)...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}},
+	{name: "network", load: busy, service: ", network: namespace, network_rate: 2MiB", named: says("The network between the OSDs limits")},
 	{name: "slow-osd", load: busy, named: says("One OSD limits the cluster"), plant: func(s *scene.Scene, osds []string) error {
 		ctx, cancel := context.WithCancel(s)
 		ended := make(chan struct{})
@@ -139,13 +130,6 @@ func Sides(args []string) (ran bool, err error) {
 	if err := f.Parse(args[1:]); err != nil {
 		return true, err
 	}
-	// The network between the OSDs is that of a namespace of its own.
-	if os.Getenv(inside) == "" {
-		c := exec.Command("unshare", append([]string{"--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh", os.Args[0]}, args...)...)
-		c.Env, c.Stdout, c.Stderr = append(os.Environ(), inside+"=yes"), os.Stdout, os.Stderr
-		signal.Ignore(os.Interrupt)
-		return true, c.Run()
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -168,9 +152,6 @@ func Sides(args []string) (ran bool, err error) {
 	}
 	return true, table.Flush()
 }
-
-// inside marks a process in the namespace.
-const inside = "PLIMSOLL_BENCH_SIDES"
 
 // once runs a study with the limit, and reports whether it is named first; without a limit, whether nothing is.
 func (o side) once(ctx context.Context, seed uint64) (named bool, err error) {
@@ -230,13 +211,13 @@ func (o side) study() string {
 	text := fmt.Sprintf(`study: side
 question: Which side limits the cluster?
 platform: local
-service: {ceph: {osds: 3, size: 2GiB}}
+service: {ceph: {osds: 3, size: 2GiB%s}}
 workload: {storage: {size: 64MiB, block: 4KiB, read: 0%%, random: 100%%, %s}}
 %s
 measure: {settle: 0s, warmup: 3s, window: 5s, longest: 12s, blocks: 1, retries: 10}
 headline: [iops]
 margin: 100%%
-`, o.load, o.more)
+`, o.service, o.load, o.more)
 	if o.named != nil {
 		text += "goal: {most: iops}\n"
 	} else {
