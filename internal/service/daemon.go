@@ -185,12 +185,21 @@ func (e *DeathError) Error() string {
 	return e.How() + ": " + e.Log
 }
 
-// How is the exit status alone.
+// said begins the line in which a starter of several processes says which of them ended.
+const said = "plimsoll: "
+
+// How is the exit status, with the process that ended if the daemon has several.
 func (e *DeathError) How() string {
 	if killed := e.Result.Killed(e.Program); killed != nil {
 		return killed.Error()
 	}
-	return fmt.Sprintf("%s ended with status %d%s", e.Program, e.Result.Exit, platform.NoteOutOfMemory(e.Result.OutOfMemory))
+	how := fmt.Sprintf("%s ended with status %d%s", e.Program, e.Result.Exit, platform.NoteOutOfMemory(e.Result.OutOfMemory))
+	for line := range strings.Lines(e.Log) {
+		if which, ok := strings.CutPrefix(strings.TrimSpace(line), said); ok {
+			return how + ": " + which
+		}
+	}
+	return how
 }
 
 // lastLines is the end of a log.

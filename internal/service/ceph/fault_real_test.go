@@ -112,4 +112,7 @@ func TestRealLostOSD(t *testing.T) {
 			t.Fatal("a cluster that lost an OSD runs on")
 		}
 	}
+	if how := died.How(); how != "ceph ended with status 1: osd.1 ended (status 137)" {
+		t.Errorf("it says %q", how)
+	}
 }

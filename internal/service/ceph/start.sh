@@ -27,6 +27,13 @@ failed() {
 	cat "$1" >&2
 	end 1
 }
+lost() { # NAME PID LOG
+	wait "$2"
+	status=$?
+	cat "$3" >&2
+	echo "plimsoll: $1 ended (status $status)" >&2
+	end 1
+}
 in= link=plimsoll$$
 if [ -n "$near" ]; then
 	unshare --net sleep 2147483647 &
@@ -99,7 +106,7 @@ while kill -0 "$mon" 2>/dev/null; do
 				rm -f "osd.$n.again" "osd.$n.down"
 				start "$n"
 			elif [ ! -e "osd.$n.down" ]; then
-				failed "osd.$n.out"
+				lost "osd.$n" "$pid" "osd.$n.out"
 			fi
 		fi
 		n=$((n + 1))
@@ -107,4 +114,4 @@ while kill -0 "$mon" 2>/dev/null; do
 	sleep 0.2 &
 	wait $!
 done
-failed mon.out
+lost "the monitor" "$mon" mon.out
