@@ -32,7 +32,7 @@ func TestStorageSide(t *testing.T) {
 	}
 	silent(t, side(nil, 32), rule)                                                                                 // nothing stands out
 	silent(t, side(map[string]float64{"processes.service.cpu": .05, "processes.service.run_delay": .2}, 32), rule) // OSDs that do little
-	silent(t, side(map[string]float64{"ceph.queue.latency": .004}, 2), rule) // few operations, and OSDs that are busy
+	silent(t, side(map[string]float64{"ceph.queue.latency": .004}, 2), rule)                                       // few operations, and OSDs that are busy
 	even := side(map[string]float64{"ceph.slowest.ratio": 4}, 32)
 	even.arms, even.study, even.demand = []float64{1, 1}, nil, threads(32, 32) // A/A
 	silent(t, even, rule)
