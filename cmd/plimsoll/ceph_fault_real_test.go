@@ -154,3 +154,27 @@ func TestRealClusterDiesWithPlimsoll(t *testing.T) {
 		t.Errorf("left after restore: %v, %v", left, err)
 	}
 }
+
+// Images that exceed the OSDs, divided by the redundancy, are refused in one line before they are filled.
+func TestRealImagesTooLargeForTheCluster(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start a real Ceph cluster")
+	}
+	for redundancy, size := range map[string]string{"replica:2": "1400MiB", "ec:2+1": "1800MiB"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "images.yaml")
+		text := strings.NewReplacer("size: 1GiB", "size: 1GiB, redundancy: '"+redundancy+"'", "size: 64MiB", "size: "+size).Replace(imageFaultStudy)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := &lab.Lab{Catalog: catalog.All(), Version: "test"}
+		source, err := l.Read(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Run(t.Context(), lab.Request{Source: *source, Dir: filepath.Join(dir, "results"), Seed: 1})
+		if err == nil || !strings.Contains(err.Error(), "1 images of "+size) || !strings.Contains(err.Error(), "the cluster can hold") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", redundancy, err)
+		}
+	}
+}
