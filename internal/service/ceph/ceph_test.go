@@ -3,9 +3,11 @@ package ceph
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -101,20 +103,48 @@ func TestRealProvided(t *testing.T) {
 	if busy, known, err := guest.(service.Settling).Unsettled(t.Context()); busy != "" || !known || err != nil {
 		t.Errorf("unsettled: %q, %v, %v", busy, known, err)
 	}
+	manager(t, filepath.Join(dir, confFile))
 	space, err := Survey(t.Context(), m, filepath.Join(dir, confFile), pool)
 	// Three OSDs of 2 GiB hold less than 3 GiB with two copies of each byte.
-	if err != nil || space.OSDs != 3 || space.Free < 2<<30 || space.Free > 3<<30 || space.Total < space.Free {
+	if err != nil || space.Hosts != 1 || space.OSDs != 3 || space.Free < 2<<30 || space.Free > 3<<30 || space.Total < space.Free {
 		t.Errorf("surveyed %+v, %v", space, err)
 	}
 	if _, err := Survey(t.Context(), m, filepath.Join(dir, confFile), "lake"); err == nil || !strings.Contains(err.Error(), `it has no pool "lake"`) {
 		t.Errorf("absent pool: %v", err)
 	}
-	t.Log(space)
 	if err := guest.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := own.Counters(t.Context()); err != nil {
 		t.Errorf("it was ended by one who only used it: %v", err)
+	}
+}
+
+// manager starts the manager of a private cluster, which has none, and waits until it reports the space of pools.
+func manager(t *testing.T, conf string) {
+	t.Helper()
+	if _, err := Survey(t.Context(), here(t), conf, pool); err == nil || !strings.Contains(err.Error(), "start ceph-mgr") {
+		t.Errorf("without a manager: %v", err)
+	}
+	dir := t.TempDir()
+	c := exec.Command("ceph-mgr", "--foreground", "--id", "x", "--conf", conf, "--mgr-data", dir, "--mgr-initial-modules=")
+	if err := c.Start(); err != nil {
+		t.Fatalf("start ceph-mgr: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		_, err := Survey(t.Context(), here(t), conf, pool)
+		if err == nil {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("the manager reports no space: %v", err)
+		}
 	}
 }
 

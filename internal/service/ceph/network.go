@@ -72,7 +72,7 @@ func (c *cluster) observeNetwork(ctx context.Context, observed map[string]string
 	case len(ends) < 2: // of another user
 		return nil
 	case ends[0] == ends[1]:
-		observed["network"] = hostNetwork
+		observed["network"], observed["network_rate"] = hostNetwork, parameter.Bytes(0).String() // a rate exists in a namespace only
 		return nil
 	}
 	observed["network"] = namespace
