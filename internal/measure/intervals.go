@@ -34,16 +34,23 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 	return map[string][]byte{"intervals.csv": counts.Bytes(), "intervals.hlog": log.Bytes()}
 }
 
-// EncodeHistograms returns the file latency.hlog: the response times of a
-// window by class, "" for all classes together.
-func EncodeHistograms(histograms map[string]*Histogram, window Window) map[string][]byte {
+// LatencyFile is the name of the file with the response times of the window, of one of several machines or, without a name, of all together.
+func LatencyFile(machine string) string {
+	if machine != "" {
+		machine = "-" + machine
+	}
+	return "latency" + machine + ".hlog"
+}
+
+// EncodeHistograms encodes the response times of a window by class, "" for all classes together.
+func EncodeHistograms(histograms map[string]*Histogram, window Window) []byte {
 	var log bytes.Buffer
 	log.WriteString(hlogVersion)
 	for _, class := range slices.Sorted(maps.Keys(histograms)) {
 		from, to := time.Duration(window.Cut*1e9), time.Duration(window.End*1e9)
 		logLine(&log, line{class, from, to, histograms[class].compact()})
 	}
-	return map[string][]byte{"latency.hlog": log.Bytes()}
+	return log.Bytes()
 }
 
 // seconds writes a duration exactly, to the nanosecond.
@@ -217,7 +224,12 @@ func (r *Results) Counts(record *Record) ([]Interval, error) {
 
 // Histograms reads the response times of a trial's window, by class.
 func (r *Results) Histograms(record *Record) (map[string]*Histogram, error) {
-	data, err := r.File(record, "latency.hlog")
+	return r.HistogramsOf(record, "")
+}
+
+// HistogramsOf reads the response times of one of several machines in a trial's window, by class.
+func (r *Results) HistogramsOf(record *Record, machine string) (map[string]*Histogram, error) {
+	data, err := r.File(record, LatencyFile(machine))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 //	record.json     the Record; it holds the checksums of the files beside it
 //	intervals.csv   counts of each interval and class
 //	intervals.hlog  response times of each interval and class, HDR log
-//	latency.hlog    response times of the window by class, HDR log
+//	latency.hlog    response times of the window by class, HDR log; latency-NAME.hlog those of one of several machines
 //	counters.csv    counters of the host, a column each
 //	host.json       state of the host over the load (package hoststat)
 //	machine.json    how the machine saw its processors, where a factor may change that

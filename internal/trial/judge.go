@@ -31,12 +31,12 @@ func (a *attempt) judge(ctx context.Context) error {
 	if err != nil {
 		return fault.Voids(err)
 	}
-	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
+	a.files[measure.LatencyFile("")] = measure.EncodeHistograms(summary.Log(), a.record.Window)
 	a.record.Values, a.record.Counts, a.record.Faults = summary.Values, summary.Counts, summary.Faults
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
 	if a.session.sim == nil {
-		if err := a.parts.Divide(); err != nil {
+		if err := a.parts.Divide(a.files); err != nil {
 			return fault.Voids(err)
 		}
 	}

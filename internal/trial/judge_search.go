@@ -26,7 +26,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}
 	if a.session.sim == nil {
-		if err := a.parts.Divide(); err != nil {
+		if err := a.parts.Divide(a.files); err != nil {
 			return fault.Voids(err)
 		}
 	}

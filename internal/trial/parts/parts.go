@@ -103,8 +103,8 @@ func readings(times int) string {
 	return fmt.Sprintf("read %d times", times)
 }
 
-// Divide records the work of each of several machines, and how evenly they shared it.
-func (t *Parts) Divide() error {
+// Divide records the work of each of several machines, and how evenly they shared it. Their response times go into files.
+func (t *Parts) Divide(files map[string][]byte) error {
 	if !t.ArmGroups.Several() {
 		t.divideServers()
 		return nil
@@ -113,7 +113,7 @@ func (t *Parts) Divide() error {
 	for _, m := range t.ArmGroups {
 		p := measure.Part{Machine: m.Name, Group: m.Group.Name, Workload: m.Kind.Name, Rate: m.Kind.Rate, Counters: m.Sampler.Over(t.Record.Window), Missing: m.Sampler.Missing}
 		if m.Drives() && !(m.Group.Subject && Searches(t.Study)) {
-			if err := t.sum(m, &p); err != nil {
+			if err := t.sum(m, &p, files); err != nil {
 				return err
 			}
 			if m.Group.Subject {
@@ -129,14 +129,33 @@ func (t *Parts) Divide() error {
 }
 
 // sum adds up the work of one machine.
-func (t *Parts) sum(m *machines.Member, p *measure.Part) error {
-	s, err := measure.Summarise(m.Recorder.Intervals(), t.Record.Window, m.Kind.Rate)
+func (t *Parts) sum(m *machines.Member, p *measure.Part, files map[string][]byte) error {
+	intervals, window := m.Recorder.Intervals(), t.Record.Window
+	if m.Group.Subject {
+		intervals, window = t.share(intervals)
+	}
+	s, err := measure.Summarise(intervals, window, m.Kind.Rate)
 	if err != nil {
 		return fmt.Errorf("%s: %w", drive.Title(m), err)
 	}
+	files[measure.LatencyFile(m.Name)] = measure.EncodeHistograms(s.Log(), window)
 	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.Recorder.Checks()
 	maps.Copy(p.Values, m.Recorder.Values())
 	return nil
+}
+
+// share is the part that a machine of the subject has in the window: its intervals with the numbers of those of the whole. By their times, which differ a little
+// from machine to machine, the first or the last would be missing, and the machines would not add up to the whole.
+func (t *Parts) share(intervals []measure.Interval) (held []measure.Interval, window measure.Window) {
+	for i, in := range t.Whole.Intervals() {
+		if t.Record.Window.Holds(&in) && i < len(intervals) {
+			held = append(held, intervals[i])
+		}
+	}
+	if len(held) == 0 {
+		return intervals, t.Record.Window
+	}
+	return held, measure.Window{Cut: held[0].From.Seconds(), End: held[len(held)-1].To.Seconds()}
 }
 
 // divideBackground records the work of the other groups, under their names.
