@@ -147,9 +147,9 @@ func importedSides(path, arm string) ([]side, error) {
 		return nil, &mistake{err}
 	}
 	var all []side
-	for arm, label := range in.Labels {
-		one := sideOf(in.Records, arm)
-		if one.arm = named; len(in.Labels) > 1 {
+	for i, label := range in.Labels {
+		one := sideOf(in.Records, i)
+		if one.arm = named; len(in.Labels) > 1 || label == arm {
 			one.arm = label
 		}
 		one.run.Label, one.run.Metrics, one.headline, one.margin = in.Name, in.Metrics, []string{in.Metrics[0].Name}, defaultMargin

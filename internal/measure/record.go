@@ -109,6 +109,12 @@ type Probe struct {
 	Stalls   []Stall            `json:"stalls,omitempty"`
 }
 
+// Settling is the share of a probe that is cut off at its beginning.
+const Settling = .2
+
+// Window is the measured part of a probe.
+func (p *Probe) Window() Window { return Window{Cut: p.From + Settling*(p.To-p.From), End: p.To} }
+
 // Stall is a time in which almost no due operations completed.
 type Stall struct {
 	At      float64 `json:"at"`      // wall-clock, in seconds since the trial started

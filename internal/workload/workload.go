@@ -48,6 +48,9 @@ type Kind struct {
 	Clocked bool
 	// Candidates are the settings that tune tries where the study names none.
 	Candidates []parameter.Candidate
+	// JobFile writes a load as a job file of fio; nil if the load is none of fio. images says that its disks are images of
+	// the service.
+	JobFile func(settings parameter.Settings, images bool) (*JobFile, error)
 	// New builds a load from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Load, error)
 }

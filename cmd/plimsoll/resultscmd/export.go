@@ -2,9 +2,12 @@ package resultscmd
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/internal/lab/hciexport"
+	"plimsoll/internal/measure/exchange"
 
 	"github.com/spf13/cobra"
 )
@@ -12,14 +15,20 @@ import (
 func (c *commands) export() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
-		Use:   "export DIR --to json|csv|parquet|benchfmt",
+		Use:   "export DIR --to json|csv|parquet|benchfmt|hcibench",
 		Short: "write the records of a run in another format",
 		Long: `Write the records of a run in another format: one row per trial and metric as CSV,
-JSON or Parquet, or the Go benchmark format for benchstat.`,
-		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet",
+JSON or Parquet, or the Go benchmark format for benchstat.
+
+hcibench writes a storage study or an easy run as a folder of HCIBench's results, with a
+case per valid trial. It requires --out, and overwrites nothing.`,
+		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet\n  plimsoll export results/easy --to hcibench --out easy-hcibench",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if format == exchange.Folder {
+				return c.exportHCIBench(args[0], file)
+			}
 			var data bytes.Buffer
 			if err := c.lab.Export(&data, args[0], format); err != nil {
 				return err
@@ -31,8 +40,16 @@ JSON or Parquet, or the Go benchmark format for benchstat.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet or benchfmt")
-	cli.Complete(cmd, "to", func(string) []string { return []string{"json", "csv", "parquet", "benchfmt"} })
-	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output)")
+	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt or hcibench")
+	cli.Complete(cmd, "to", func(string) []string { return []string{"json", "csv", "parquet", "benchfmt", exchange.Folder} })
+	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output); of hcibench the new folder")
 	return cmd
+}
+
+func (c *commands) exportHCIBench(dir, out string) error {
+	lines, err := hciexport.Export(c.lab, dir, out)
+	for _, l := range lines {
+		fmt.Fprintln(c.screen.Out, l)
+	}
+	return err
 }

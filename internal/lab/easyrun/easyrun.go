@@ -104,11 +104,11 @@ func (p *Plan) read(l *lab.Lab) error {
 
 // Request is the request for a run of a job.
 func (p *Plan) Request(job int, dir string) lab.Request {
-	return lab.Request{Source: p.Sources[job], Seed: p.Seed, Dir: p.folder(dir, job)}
+	return lab.Request{Source: p.Sources[job], Seed: p.Seed, Dir: p.Folder(dir, job)}
 }
 
-// folder is the results folder of a job.
-func (p *Plan) folder(dir string, job int) string {
+// Folder is the results folder of a job.
+func (p *Plan) Folder(dir string, job int) string {
 	return filepath.Join(dir, fmt.Sprintf("%d-%s", job+1, p.Jobs[job].Name))
 }
 
@@ -169,7 +169,7 @@ func (p *Plan) Run(ctx context.Context, l *lab.Lab, dir string) (*Overview, erro
 
 // one runs or resumes a job.
 func (p *Plan) one(ctx context.Context, l *lab.Lab, dir string, job int) error {
-	folder := p.folder(dir, job)
+	folder := p.Folder(dir, job)
 	if _, err := os.Stat(filepath.Join(folder, "report.html")); err == nil {
 		return nil
 	}

@@ -48,8 +48,8 @@ type Share struct {
 func (p *Plan) Overview(l *lab.Lab, dir string) (*Overview, error) {
 	o := &Overview{Plan: p}
 	for job := range p.Jobs {
-		row := Row{Job: p.Jobs[job], Dir: filepath.Base(p.folder(dir, job))}
-		outcome, err := l.Judge(p.folder(dir, job))
+		row := Row{Job: p.Jobs[job], Dir: filepath.Base(p.Folder(dir, job))}
+		outcome, err := l.Judge(p.Folder(dir, job))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			row.Fault = "not run"

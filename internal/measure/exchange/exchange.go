@@ -47,10 +47,11 @@ func Write(w io.Writer, run Run, format string) error {
 			return f.write(w, run)
 		}
 	}
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
 	}
+	names = append(names, Folder)
 	return fmt.Errorf("unknown format %q; known: %s", format, strings.Join(names, ", "))
 }
 
@@ -58,6 +59,9 @@ var formats = []struct {
 	name  string
 	write func(io.Writer, Run) error
 }{{"json", writeJSON}, {"csv", writeCSV}, {"parquet", writeParquet}, {"benchfmt", writeBenchfmt}}
+
+// Folder is the name of the format of HCIBench, which is a folder and not for Write.
+const Folder = "hcibench"
 
 // label is the label of an arm.
 func (r Run) label(arm int) string {

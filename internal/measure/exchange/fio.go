@@ -31,6 +31,7 @@ type fioJob struct {
 	Error   int               `json:"error"`
 	Failed  int64             `json:"total_err"` // operations; only with continue_on_error
 	Elapsed float64           `json:"elapsed"`   // s
+	Left    float64           `json:"eta"`       // s; noETA if fio cannot tell
 	Options map[string]string `json:"job options"`
 	Read    fioDirection      `json:"read"`
 	Write   fioDirection      `json:"write"`
@@ -60,6 +61,12 @@ type fioLatency struct {
 
 // allClients is fio's name of the sum over its clients.
 const allClients = "All clients"
+
+// noETA is fio's time left of a run whose end it cannot tell.
+const noETA = math.MaxInt32
+
+// ended reports whether a document is the result of a run that reached its end, rather than its last state.
+func (d *fioDocument) ended() bool { return d.Jobs[0].Left == 0 || d.Jobs[0].Left >= noETA }
 
 // parseFio reads the output of fio: one document, or with --status-interval several cumulative
 // ones, of which the last complete one counts. Other text may precede, separate and follow

@@ -1,291 +1,234 @@
 package exchange
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/hcibench"
 )
-
-const summarySuffix = "-res.txt"
-
-// startedAt matches the Unix time at the end of the folder name of an HCIBench case.
-var startedAt = regexp.MustCompile(`-(\d{9,11})$`)
 
 // folder imports a case of HCIBench, or a test with a folder per case.
 func (in *Imported) folder(path string) error {
-	entries, err := os.ReadDir(path)
+	names, printed, err := casesIn(path)
 	if err != nil {
-		return fmt.Errorf("import results: %w", err)
+		return err
 	}
-	taken := len(in.Records)
-	cases := map[string]bool{}
-	own, printed := startedAt.MatchString(filepath.Base(filepath.Clean(path))), false
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() {
-			cases[name] = cases[name] || startedAt.MatchString(name)
-		} else if of, found := strings.CutSuffix(name, summarySuffix); found {
-			cases[of] = true
-		} else {
-			own = own || name == "hcibench.cfg" || name == "fio.cfg"
-			printed = printed || strings.HasSuffix(name, ".json")
+	taken, first := len(in.Records), ""
+	if len(names) > 0 {
+		first = names[0]
+	}
+	for len(names) > 0 {
+		run := names[:1]
+		if first := hcibench.ParseName(names[0]); first.Group != hcibench.NoGroup {
+			run = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				other := hcibench.ParseName(name)
+				return other.Group == hcibench.NoGroup || !other.Start.Equal(first.Start)
+			})
 		}
-	}
-	for _, e := range entries { // a fixed order
-		name := strings.TrimSuffix(e.Name(), summarySuffix)
-		if cases[name] {
-			delete(cases, name)
-			if err := in.hcibenchCase(filepath.Join(path, name)); err != nil {
-				return err
-			}
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(run, name) })
+		paths := make([]string, len(run))
+		for i, name := range run {
+			paths[i] = filepath.Join(path, name)
 		}
-	}
-	if own && len(in.Records) == taken {
-		if err := in.hcibenchCase(filepath.Clean(path)); err != nil {
+		if err := in.hcibenchRun(paths); err != nil {
 			return err
 		}
 	}
-	switch {
-	case len(in.Records) > taken:
-	case printed:
+	if len(in.Records) > taken {
+		return nil
+	}
+	if err := in.hcibenchRun([]string{filepath.Clean(path)}); err != nil || len(in.Records) > taken {
+		return err
+	}
+	if below, _, _ := casesIn(filepath.Join(path, first)); first != "" && len(below) > 0 {
+		return fmt.Errorf("%s holds tests of HCIBench: name one of them, such as %s", path, filepath.Join(path, first))
+	}
+	if printed {
 		// Its files may be machines of one run, whose rates add up, or separate runs.
 		return fmt.Errorf("%s is not a folder of HCIBench: if each JSON file in it is a run of fio, name the files", path)
-	default:
-		return fmt.Errorf("%s holds no results of HCIBench: there is neither a folder PARAMETERS-SECONDS with fio's JSON in it nor a file PARAMETERS-SECONDS%s", path, summarySuffix)
 	}
-	return nil
+	return fmt.Errorf("%s holds no results of HCIBench: there is neither a folder PARAMETERS-SECONDS with results of fio or vdbench in it nor a file PARAMETERS-SECONDS%s", path, hcibench.SummarySuffix)
 }
 
-// hcibenchCase imports one case: fio's output on each machine or, if missing, HCIBench's
-// summary.
-func (in *Imported) hcibenchCase(path string) error {
-	machines, warnings, err := machinesOf(path)
+// debugging is the name of the folder in which HCIBench keeps what it collected beside VM groups.
+const debugging = "mixed"
+
+// casesIn lists the names of the cases in the folder of a test. printed tells that there are JSON files.
+func casesIn(path string) (names []string, printed bool, err error) {
+	entries, err := os.ReadDir(path)
 	if err != nil {
-		return err
+		return nil, false, fmt.Errorf("import results: %w", err)
 	}
-	summary, err := readSummary(path + summarySuffix)
-	if err != nil {
-		return err
+	for _, e := range entries {
+		name, summary := strings.CutSuffix(e.Name(), hcibench.SummarySuffix)
+		printed = printed || strings.HasSuffix(e.Name(), ".json")
+		n := hcibench.ParseName(name)
+		if summary && !e.IsDir() || e.IsDir() && !n.Start.IsZero() && n.File != debugging {
+			names = append(names, name)
+		}
 	}
-	in.tool("HCIBench")
-	var records []measure.Record
-	var histograms []map[string]*measure.Histogram
-	switch {
-	case len(machines) > 0:
-		if records, histograms, err = poolMachines(path, machines); err != nil {
+	slices.Sort(names)
+	return slices.Compact(names), printed, nil
+}
+
+// hcibenchRun imports one run: a case, or the cases of VM groups that ran at the same time.
+func (in *Imported) hcibenchRun(paths []string) error {
+	var cases []*hciCase
+	for _, path := range paths {
+		c, err := readCase(path)
+		if err != nil {
 			return err
 		}
-	case len(summary) > 0:
-		for _, job := range summary {
-			records = append(records, job.record())
-			histograms = append(histograms, nil)
+		if c != nil {
+			cases = append(cases, c)
 		}
-	default:
-		return fmt.Errorf("%s has no result of fio, and no %s beside it", path, filepath.Base(path)+summarySuffix)
 	}
-	for i := range records {
-		r := &records[i]
-		r.Warnings = append(r.Warnings, warnings...)
-		if i < len(summary) && len(machines) > 0 {
-			r.Warnings = append(r.Warnings, summary[i].differs(r.Values["iops"])...)
+	if len(cases) == 0 {
+		return nil
+	}
+	in.tool("HCIBench")
+	if len(cases) > 1 && !slices.ContainsFunc(cases, func(c *hciCase) bool { return len(c.phases) != 1 }) {
+		in.groups(cases)
+		return nil
+	}
+	for _, c := range cases {
+		if len(cases) > 1 {
+			c.warnings = append(c.warnings, "a VM group ran several jobs in sequence, or has no result: the groups of the run are not combined")
 		}
-		name := filepath.Base(path)
-		r.Levels = caseLevels(name)
-		if m := startedAt.FindStringSubmatch(name); m != nil {
-			if seconds, err := strconv.ParseInt(m[1], 10, 64); err == nil {
-				r.Start = time.Unix(seconds, 0).UTC()
-				r.End = r.Start.Add(time.Duration(r.Window.End * 1e9))
-			}
-		}
-		if len(r.Levels) == 0 {
-			r.Levels["hcibench.parameters"] = startedAt.ReplaceAllString(name, "")
-		}
-		if len(records) > 1 {
+		in.one(c)
+	}
+	return nil
+}
+
+// one imports a case by itself: its jobs in sequence are runs of their own.
+func (in *Imported) one(c *hciCase) {
+	if len(c.phases) == 0 {
+		r, h := newPool().record()
+		r.Void = c.void
+		in.addCase(c, r, h)
+	}
+	for i := range c.phases {
+		r, h := c.phases[i].record()
+		if len(c.phases) > 1 {
 			r.Levels["hcibench.job"] = strconv.Itoa(i + 1)
 		}
-		in.add(*r, histograms[i])
+		r.Parts = c.phases[i].partsOf(c.group())
+		r.Warnings = append(r.Warnings, c.differs(i, r.Values["iops"])...)
+		if c.name.Group != hcibench.NoGroup && c.origin == nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("this is VM group %d of a run: the other groups ran at the same time", c.name.Group))
+		}
+		in.addCase(c, r, h)
 	}
-	return nil
 }
 
-// machinesOf reads fio's output on each machine of a case. Like HCIBench, it skips other JSON
-// files, and machines that finished long before the others.
-func machinesOf(path string) (machines []*fioDocument, warnings []string, err error) {
-	files, err := filepath.Glob(filepath.Join(quoteGlob(path), "*.json"))
-	if err != nil {
-		return nil, nil, fmt.Errorf("import results: %w", err)
+// addCase adds a record of a case.
+func (in *Imported) addCase(c *hciCase, r measure.Record, h map[string]*measure.Histogram) {
+	r.Warnings = append(r.Warnings, c.warnings...)
+	job := r.Levels["hcibench.job"]
+	if r.Levels = c.levels(); job != "" {
+		r.Levels["hcibench.job"] = job
 	}
-	longest := 0.0
-	for _, file := range files {
-		data, err := measure.ReadImported(file)
-		if err != nil {
-			return nil, nil, fmt.Errorf("import results: %w", err)
+	r.Start = c.name.Start
+	r.End = r.Start.Add(time.Duration(r.Window.End * 1e9))
+	in.add(r, h)
+	if c.origin != nil && job == "" {
+		in.named[len(in.named)-1] = c.origin.Arm
+	}
+}
+
+// combined is what is said of VM groups.
+const combined = "HCIBench computes no result of VM groups together; here their rates are added and their histograms merged"
+
+// groups imports VM groups that ran at the same time. The result is that of all of them, and each has its own under its name. Of groups that plimsoll exported,
+// the result is that of the subject of the study.
+func (in *Imported) groups(cases []*hciCase) {
+	subject := slices.IndexFunc(cases, func(c *hciCase) bool { return c.origin != nil && !c.origin.Beside })
+	whole := newPool()
+	for i, c := range cases {
+		if subject < 0 || subject == i {
+			whole.merge(c.phases[0].pool)
 		}
-		if !bytes.Contains(data, []byte(`"fio version"`)) && json.Valid(data) {
+	}
+	r, h := whole.record()
+	levels := map[string]string{}
+	for i, c := range cases {
+		own, _ := c.phases[0].record()
+		name := c.group()
+		r.Parts = append(r.Parts, c.phases[0].partsOf(name)...)
+		r.Warnings = append(r.Warnings, c.differs(0, own.Values["iops"])...)
+		if i == subject {
 			continue
 		}
-		doc, own, err := parseFio(data)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		for metric, v := range own.Values {
+			r.Values[name+"."+metric] = v
 		}
-		for _, w := range own {
-			warnings = append(warnings, filepath.Base(file)+": "+w)
+		for what, n := range own.Counts {
+			r.Counts[name+"."+what] = n
 		}
-		machines = append(machines, doc)
-		longest = max(longest, doc.elapsed())
-	}
-	const early = 0.9 // share of the longest run time
-	kept := machines[:0]
-	for _, doc := range machines {
-		if doc.elapsed() >= early*longest {
-			kept = append(kept, doc)
+		for setting, level := range c.levels() {
+			levels[name+"."+setting] = level
 		}
-	}
-	if dropped := len(machines) - len(kept); dropped > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d machines finished early and are left out", dropped, len(machines)))
-	}
-	return kept, warnings, nil
-}
-
-func quoteGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-// poolMachines adds up the machines of a case, job by job where jobs ran one after the
-// other.
-func poolMachines(path string, machines []*fioDocument) (records []measure.Record, histograms []map[string]*measure.Histogram, err error) {
-	var pools []*pool
-	for _, doc := range machines {
-		for i, jobs := range doc.phases() {
-			if i == len(pools) {
-				pools = append(pools, newPool())
+		for _, m := range measure.OperationMetrics("iops", "read", "write") {
+			m.Name = name + "." + m.Name
+			if !slices.ContainsFunc(in.Metrics, func(known measure.Metric) bool { return known.Name == m.Name }) {
+				in.Metrics = append(in.Metrics, m)
 			}
-			for k := range jobs {
-				if err := pools[i].add(&jobs[k]); err != nil {
-					return nil, nil, fmt.Errorf("%s: %w", path, err)
-				}
-			}
 		}
 	}
-	for _, p := range pools {
-		r, h := p.record()
-		records = append(records, r)
-		histograms = append(histograms, h)
+	if subject >= 0 {
+		in.addCase(cases[subject], r, h)
+		return
 	}
-	return records, histograms, nil
+	for _, c := range cases {
+		r.Warnings = append(r.Warnings, c.warnings...)
+	}
+	r.Warnings = append(r.Warnings, combined)
+	r.Levels, r.Start = levels, cases[0].name.Start
+	r.End = r.Start.Add(time.Duration(r.Window.End * 1e9))
+	in.add(r, h)
 }
 
-// summaryJob is one block of HCIBench's summary, summed over datastores.
-type summaryJob struct {
-	iops, throughput float64            // 1/s, B/s
-	means            map[string]float64 // by class, s
-	datastores       int
+// levels are the levels of a case: those that plimsoll exported, those in its name, or the name.
+func (c *hciCase) levels() map[string]string {
+	if c.origin != nil {
+		levels := map[string]string{}
+		maps.Copy(levels, c.origin.Levels)
+		return levels
+	}
+	levels := caseLevels(c.name.Load)
+	if len(levels) == 0 {
+		levels["hcibench.parameters"] = c.name.File
+	}
+	return levels
 }
 
-// readSummary reads the summary of a case; a missing one is no error.
-func readSummary(path string) ([]summaryJob, error) {
-	data, err := measure.ReadImported(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// group is the name of the group of a case; empty for none.
+func (c *hciCase) group() string {
+	switch {
+	case c.origin != nil:
+		return c.origin.Group
+	case c.name.Group == hcibench.NoGroup:
+		return ""
 	}
-	if err != nil {
-		return nil, fmt.Errorf("import results: %w", err)
-	}
-	jobs, err := parseSummary(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return jobs, nil
+	return fmt.Sprintf("group%d", c.name.Group)
 }
 
-// parseSummary reads blocks of NAME = VALUE UNIT lines. The jobs of every datastore come in
-// the same order, and their rates add up.
-func parseSummary(data []byte) ([]summaryJob, error) {
-	var jobs []summaryJob
-	at := -1
-	for n, line := range strings.Split(string(data), "\n") {
-		name, value, found := strings.Cut(line, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		switch {
-		case !found || name == "":
-			continue
-		case name == "Datastore":
-			at = -1
-			continue
-		case name == "JOB_NAME":
-			if at++; at == len(jobs) {
-				jobs = append(jobs, summaryJob{means: map[string]float64{}})
-			}
-			jobs[at].datastores++
-			continue
-		case at < 0:
-			continue
-		}
-		if err := jobs[at].set(name, value); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n+1, err)
-		}
-	}
-	return jobs, nil
-}
-
-func (j *summaryJob) set(name, value string) error {
-	class := map[string]string{"R_LATENCY": "read", "W_LATENCY": "write"}[name]
-	if class == "" && name != "IOPS" && name != "THROUGHPUT" {
-		return nil
-	}
-	text, _, _ := strings.Cut(value, " ")
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return fmt.Errorf("%s is %q, not a number", name, value)
-	}
-	switch name {
-	case "IOPS":
-		j.iops += v
-	case "THROUGHPUT":
-		j.throughput += v * (1 << 20) // labelled MB/s, in MiB/s
-	default:
-		if v > 0 {
-			j.means[class] = v / 1000
-		}
-	}
-	return nil
-}
-
-// record converts a block of the summary. Its percentiles are averages over machines and
-// therefore left out.
-func (j *summaryJob) record() measure.Record {
-	r, _ := newPool().record()
-	r.Values, r.Counts = map[string]float64{"iops": j.iops, "throughput": j.throughput}, nil
-	r.Warnings = append(r.Warnings, "from HCIBench's summary: its percentiles are averages over machines, which are not percentiles, and are left out")
-	if j.datastores > 1 {
-		r.Warnings = append(r.Warnings, "rates are summed over datastores; latencies of several datastores are left out")
-		return r
-	}
-	for class, mean := range j.means {
-		r.Values[class+".mean"] = mean
-	}
-	if len(j.means) > 0 {
-		r.Warnings = append(r.Warnings, "mean latencies are plain averages over machines, not weighted by their operations")
-	}
-	return r
-}
-
-// differs warns if the summary and fio's output disagree.
-func (j *summaryJob) differs(iops float64) []string {
+// differs warns if the summary and the results of the VMs disagree.
+func (c *hciCase) differs(job int, iops float64) []string {
 	const rounding = 0.01
-	if math.Abs(j.iops-iops) <= rounding*max(j.iops, iops) {
+	if c.summary == nil || job >= len(c.summary.Jobs) {
 		return nil
 	}
-	return []string{fmt.Sprintf("HCIBench's summary has %.2f IOPS; the sum of fio's own files is %.2f, which is used", j.iops, iops)}
+	said := c.summary.Jobs[job].IOPS
+	if diff := said - iops; max(diff, -diff) <= rounding*max(said, iops) {
+		return nil
+	}
+	return []string{fmt.Sprintf("HCIBench's summary has %.2f IOPS; the sum of the VMs' own files is %.2f, which is used", said, iops)}
 }

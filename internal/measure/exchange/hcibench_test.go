@@ -9,11 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/internal/measure/hcibench"
 )
 
-// hcibench lays out a test of HCIBench: two machines for each case, of which the one
+// hcibenchTest lays out a test of HCIBench: two machines for each case, of which the one
 // is an exact copy of the other, and other files that HCIBench keeps there.
-func hcibench(t *testing.T, cases map[string]string) string {
+func hcibenchTest(t *testing.T, cases map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "easy-run")
 	for name, fixture := range cases {
@@ -48,9 +50,9 @@ const (
 )
 
 func TestImportOfHCIBench(t *testing.T) {
-	dir := hcibench(t, map[string]string{oneThread: "plus.json", twoThreads: "plus.json"})
+	dir := hcibenchTest(t, map[string]string{oneThread: "plus.json", twoThreads: "plus.json"})
 	in, single := imported(t, dir), imported(t, "testdata/fio/plus.json").Records[0]
-	if in.Name != "easy-run" || len(in.Records) != 2 || !slices.Equal(in.Labels, []string{"storage.threads=1", "storage.threads=2"}) || !slices.Equal(in.Tools, []string{"HCIBench"}) {
+	if in.Name != "easy-run" || len(in.Records) != 2 || !slices.Equal(in.Labels, []string{"storage.depth=1", "storage.depth=2"}) || !slices.Equal(in.Tools, []string{"HCIBench"}) {
 		t.Fatalf("got %q, %q, %d records, %q", in.Name, in.Labels, len(in.Records), in.Tools)
 	}
 	r := in.Records[0]
@@ -62,7 +64,7 @@ func TestImportOfHCIBench(t *testing.T) {
 	if got := in.Histograms[0][""].Count(); got != 2*single.Counts["operations"] {
 		t.Errorf("%d response times, want %d", got, 2*single.Counts["operations"])
 	}
-	for name, level := range map[string]string{"disks": "2", "working_set": "100%", "block": "4KiB", "read": "30%", "random": "100%", "threads": "1"} {
+	for name, level := range map[string]string{"disks": "2", "working_set": "100%", "block": "4KiB", "read": "30%", "random": "100%", "depth": "1"} {
 		if r.Levels["storage."+name] != level {
 			t.Errorf("storage.%s is %q, want %q", name, r.Levels["storage."+name], level)
 		}
@@ -72,25 +74,25 @@ func TestImportOfHCIBench(t *testing.T) {
 	}
 	// One case alone.
 	in = imported(t, filepath.Join(dir, twoThreads))
-	if len(in.Records) != 1 || in.Records[0].Levels["storage.threads"] != "2" {
+	if len(in.Records) != 1 || in.Records[0].Levels["storage.depth"] != "2" {
 		t.Errorf("got %+v", in.Records)
 	}
 }
 
 func TestSummaryBesideAndInsteadOfMachines(t *testing.T) {
-	dir := hcibench(t, map[string]string{oneThread: "plus.json"})
-	put(t, summary, dir, oneThread+summarySuffix)
+	dir := hcibenchTest(t, map[string]string{oneThread: "plus.json"})
+	put(t, summary, dir, oneThread+hcibench.SummarySuffix)
 	r := imported(t, dir).Records[0]
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "summary has 1000.50 IOPS") {
 		t.Errorf("a summary that differs was passed over: %q", r.Warnings)
 	}
-	put(t, summary, dir, twoThreads+summarySuffix)
+	put(t, summary, dir, twoThreads+hcibench.SummarySuffix)
 	in := imported(t, dir)
 	if len(in.Records) != 2 {
 		t.Fatalf("%d records", len(in.Records))
 	}
 	r = in.Records[1]
-	if r.Values["iops"] != 1000.5 || r.Values["read.mean"] != .002 || r.Levels["storage.threads"] != "2" || in.Histograms[1] != nil {
+	if r.Values["iops"] != 1000.5 || r.Values["read.mean"] != .002 || r.Levels["storage.depth"] != "2" || in.Histograms[1] != nil {
 		t.Errorf("got %+v", r)
 	}
 	close(t, "throughput", r.Values["throughput"], 3.91*(1<<20), 1e-12)
@@ -100,14 +102,14 @@ func TestSummaryBesideAndInsteadOfMachines(t *testing.T) {
 		}
 	}
 	// Datastores: rates add, latencies do not.
-	put(t, summary+summary, dir, twoThreads+summarySuffix)
+	put(t, summary+summary, dir, twoThreads+hcibench.SummarySuffix)
 	if r = imported(t, dir).Records[1]; r.Values["iops"] != 2001 || len(r.Values) != 2 {
 		t.Errorf("got %v", r.Values)
 	}
 }
 
 func TestMachinesThatFinishedEarlyAreLeftOut(t *testing.T) {
-	dir := hcibench(t, map[string]string{oneThread: "plus.json"})
+	dir := hcibenchTest(t, map[string]string{oneThread: "plus.json"})
 	data, err := os.ReadFile("testdata/fio/plus.json")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +123,7 @@ func TestMachinesThatFinishedEarlyAreLeftOut(t *testing.T) {
 }
 
 func TestJobsOneAfterTheOtherAreCasesOfTheirOwn(t *testing.T) {
-	in := imported(t, hcibench(t, map[string]string{"mine-1511829572": "stonewall.json"}))
+	in := imported(t, hcibenchTest(t, map[string]string{"mine-1511829572": "stonewall.json"}))
 	if len(in.Records) != 2 || in.Records[1].Levels["hcibench.job"] != "2" || in.Records[1].Levels["hcibench.parameters"] != "mine" {
 		t.Errorf("got %+v", in.Records)
 	}
@@ -134,7 +136,7 @@ func TestFoldersRefused(t *testing.T) {
 		"plain":   {"a.json", "{}", "name the files"},
 		"damaged": {oneThread + "/vm.json", `{"fio version": "fio-3.33", "jobs": [`, "vm.json: line 1"},
 		"emptied": {oneThread + "/hcibench.cfg", "", "no result of fio"},
-		"summary": {oneThread + summarySuffix, "JOB_NAME = a\nIOPS = many IO/S\n", "res.txt: line 2: IOPS"},
+		"summary": {oneThread + hcibench.SummarySuffix, "JOB_NAME = a\nIOPS = many IO/S\n", "res.txt: line 2: IOPS"},
 	} {
 		put(t, c.text, dir, name, c.file)
 		if _, err := Import(filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -151,8 +153,8 @@ func TestFoldersWithoutFiles(t *testing.T) {
 		"loop":   func(name string) error { return os.Symlink(filepath.Base(name), name) },
 		"folder": func(name string) error { return os.Mkdir(name, 0o700) },
 	} {
-		for _, file := range []string{oneThread + "/vm-2-ds-1.json", oneThread + summarySuffix} {
-			dir := hcibench(t, map[string]string{oneThread: "plus.json"})
+		for _, file := range []string{oneThread + "/vm-2-ds-1.json", oneThread + hcibench.SummarySuffix} {
+			dir := hcibenchTest(t, map[string]string{oneThread: "plus.json"})
 			name := filepath.Join(dir, file)
 			if err := errors.Join(os.RemoveAll(name), place(name)); err != nil {
 				t.Fatal(err)
@@ -175,12 +177,12 @@ func FuzzSummary(f *testing.F) {
 	f.Add([]byte(summary))
 	f.Add([]byte(summary + summary))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		jobs, err := parseSummary(data)
+		s, err := hcibench.ParseSummary(data)
 		if err != nil {
 			return
 		}
-		for _, j := range jobs {
-			for name, v := range j.record().Values {
+		for i := range s.Jobs {
+			for name, v := range jobRecord(&s.Jobs[i]).Values {
 				if !(v >= 0) {
 					t.Errorf("%s is %v", name, v)
 				}
@@ -193,8 +195,8 @@ func FuzzCase(f *testing.F) {
 	f.Add(oneThread)
 	f.Add("vdb-8vmdk-100ws-256k-0rdpct-0randompct-4threads")
 	f.Fuzz(func(t *testing.T, name string) {
-		for factor, level := range caseLevels(name) {
-			if level == "" || !strings.HasPrefix(factor, "storage.") {
+		for factor, level := range caseLevels(hcibench.ParseName(name).Load) {
+			if level == "" || !strings.HasPrefix(factor, "storage.") && !strings.HasPrefix(factor, "hcibench.") {
 				t.Errorf("%q: %s is %q", name, factor, level)
 			}
 		}

@@ -26,8 +26,9 @@ type Imported struct {
 	// is absent if the tool kept only percentiles.
 	Histograms []map[string]*measure.Histogram
 
-	job  string   // the only job of fio to import, "" for all
-	jobs []string // of fio, in the order of the files
+	job   string   // the only job of fio to import, "" for all
+	jobs  []string // of fio, in the order of the files
+	named []string // by record: its arm as plimsoll exported it; "" otherwise
 }
 
 // Import reads results of other tools: fio's JSON, and folders of HCIBench results, either a
@@ -182,6 +183,7 @@ func distinct(all []string) (kept []string) {
 func (in *Imported) add(r measure.Record, h map[string]*measure.Histogram) {
 	in.Records = append(in.Records, r)
 	in.Histograms = append(in.Histograms, h)
+	in.named = append(in.named, "")
 }
 
 // number sets trial, arm and block of every record.
@@ -199,6 +201,22 @@ func (in *Imported) number() {
 		r.Trial, r.Arm, r.Block, r.Slot = i+1, arm, runs[arm], 1
 	}
 	in.Labels = labels(arms)
+	in.rename()
+}
+
+// rename gives the arms the names that plimsoll exported, if they tell the arms apart.
+func (in *Imported) rename() {
+	names := make([]string, len(in.Labels))
+	for i, name := range in.named {
+		arm := in.Records[i].Arm
+		if name == "" || names[arm] != "" && names[arm] != name {
+			return
+		}
+		names[arm] = name
+	}
+	if len(distinct(names)) == len(names) {
+		in.Labels = names
+	}
 }
 
 // labels name the levels that differ among arms.

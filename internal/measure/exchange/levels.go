@@ -2,9 +2,10 @@ package exchange
 
 import (
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/measure/hcibench"
 )
 
 // fioLevels maps fio's options to settings of the storage workload, if all jobs agree on them
@@ -79,22 +80,37 @@ func jobLevels(options map[string]string) map[string]string {
 	return levels
 }
 
-// caseName matches the parameter file name of HCIBench, with or without the start time of the
-// case.
-var caseName = regexp.MustCompile(`^(?:fio|vdb|vdbench)-(\d+)vmdk-(\d+)ws-([0-9]+[kKmM]?)-(\d+)rdpct-(\d+)randompct-(\d+)threads(?:-(\d+))?$`)
-
-// caseLevels are the levels in the name of an HCIBench case; none if the user chose the name.
-func caseLevels(name string) map[string]string {
+// caseLevels are the levels in the name of an HCIBench case; none if the user chose the name. HCIBench's threads are the outstanding operations of a disk.
+func caseLevels(l *hcibench.Load) map[string]string {
 	levels := map[string]string{}
-	m := caseName.FindStringSubmatch(name)
-	if m == nil {
+	if l == nil {
 		return levels
 	}
-	for i, level := range []string{count(m[1]), percent(m[2]), size(m[3]), percent(m[4]), percent(m[5]), count(m[6])} {
+	put := func(name, level string) {
 		if level != "" {
-			levels["storage."+[]string{"disks", "working_set", "block", "read", "random", "threads"}[i]] = level
+			levels[name] = level
 		}
 	}
+	put("storage.disks", count(strconv.Itoa(l.Disks)))
+	put("storage.working_set", percent(strconv.Itoa(l.WorkingSet)))
+	put("storage.block", size(l.Block))
+	put("storage.read", percent(strconv.Itoa(l.Read)))
+	put("storage.random", percent(strconv.Itoa(l.Random)))
+	put("storage.depth", count(strconv.Itoa(l.Threads)))
+	if l.Compress > 0 {
+		put("storage.compress", percent(strconv.Itoa(l.Compress)))
+	}
+	if l.Dedupe > 0 {
+		put("storage.dedup", percent(strconv.Itoa(l.Dedupe)))
+	}
+	if l.Target > 0 {
+		put("hcibench.latency_target", l.Target.String())
+	}
+	if l.Tool != hcibench.Fio {
+		put("hcibench.tool", l.Tool)
+	}
+	put("hcibench.prefix", l.Prefix)
+	put("hcibench.jobs", count(strconv.Itoa(l.Jobs)))
 	return levels
 }
 

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/hcibench"
 )
 
 // pool adds up jobs that ran at the same time, on one machine or several. Rates add up;
@@ -27,11 +29,12 @@ type pooled struct {
 	rate, throughput  float64
 	operations        int64
 	total, longest    float64 // response times: sum and maximum, ns
-	samples           int64
+	weight            float64 // of the response times: their number, or of averages the rate
 	histogram         *measure.Histogram
 	noBins            bool // a job has no bins
 	parts             int
 	noLatencies       bool               // a job has no latencies
+	uncounted         bool               // of averages: the number of operations is not known
 	percentiles       map[string]float64 // of a single job
 	percentileSamples int64
 }
@@ -114,7 +117,7 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	if n == 0 {
 		n = d.Operations
 	}
-	c.samples += n
+	c.weight += float64(n)
 	c.total += mean * float64(n)
 	c.longest = max(c.longest, d.Latency.Max, l.Max)
 	c.parts++
@@ -124,8 +127,52 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	c.histogram.Merge(h)
 }
 
+// addAverages adds the averages of a run of vdbench. How the bytes divide into reads and writes is not known.
+func (p *pool) addAverages(r hcibench.Run) {
+	for _, of := range []struct {
+		class                  string
+		rate, throughput, mean float64
+	}{{"", r.IOPS, r.Throughput, r.Mean}, {"read", r.IOPS * r.Read, math.NaN(), r.ReadMean}, {"write", r.IOPS * (1 - r.Read), math.NaN(), r.WriteMean}} {
+		if of.rate == 0 {
+			continue
+		}
+		c := p.class(of.class)
+		c.rate, c.throughput = c.rate+of.rate, c.throughput+of.throughput
+		c.weight, c.total = c.weight+of.rate, c.total+of.mean*1e9*of.rate
+		if of.class == "" {
+			c.longest = max(c.longest, r.Max*1e9)
+		}
+		c.parts, c.noBins, c.uncounted = c.parts+1, true, true
+	}
+}
+
+// addRates adds rates without latencies.
+func (p *pool) addRates(iops, throughput float64) {
+	c := p.class("")
+	c.rate, c.throughput = c.rate+iops, c.throughput+throughput
+	c.parts, c.noBins, c.noLatencies, c.uncounted = c.parts+1, true, true, true
+}
+
+// merge adds another pool, whose jobs ran at the same time.
+func (p *pool) merge(other *pool) {
+	p.failed, p.trims, p.length = p.failed+other.failed, p.trims+other.trims, max(p.length, other.length)
+	p.broken = cmp.Or(p.broken, other.broken)
+	for _, w := range other.warnings {
+		p.warn(w)
+	}
+	for class, o := range other.classes {
+		c := p.class(class)
+		c.rate, c.throughput, c.operations = c.rate+o.rate, c.throughput+o.throughput, c.operations+o.operations
+		c.total, c.weight, c.longest = c.total+o.total, c.weight+o.weight, max(c.longest, o.longest)
+		c.noBins, c.noLatencies, c.uncounted = c.noBins || o.noBins, c.noLatencies || o.noLatencies, c.uncounted || o.uncounted
+		c.parts += o.parts
+		c.percentiles, c.percentileSamples = o.percentiles, o.percentileSamples
+		c.histogram.Merge(o.histogram)
+	}
+}
+
 // timed reports whether fio kept latencies of all jobs.
-func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.noLatencies }
+func (c *pooled) timed() bool { return c.weight > 0 && c.total > 0 && !c.noLatencies }
 
 // leastBeyond is the fewest response times above a quantile.
 const leastBeyond = 10
@@ -153,10 +200,15 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 		if class != "" {
 			prefix = class + "."
 		}
-		r.Counts[prefix+"operations"] = c.operations
+		if !c.uncounted {
+			r.Counts[prefix+"operations"] = c.operations
+		}
 		r.Values[prefix+"iops"], r.Values[prefix+"throughput"] = c.rate, c.throughput
 		if c.timed() {
-			r.Values[prefix+"mean"], r.Values[prefix+"max"] = c.total/float64(c.samples)/1e9, c.longest/1e9
+			r.Values[prefix+"mean"] = c.total / c.weight / 1e9
+		}
+		if c.timed() && c.longest > 0 {
+			r.Values[prefix+"max"] = c.longest / 1e9
 		}
 		for _, q := range measure.Quantiles {
 			if v, ok := c.quantile(q.Q); ok {
@@ -166,14 +218,16 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 		switch {
 		case !c.noBins:
 			histograms[class] = c.histogram
-		case c.parts > 1 && c.timed():
+		case c.parts > 1 && c.timed() && !c.uncounted:
 			p.warn("percentiles of several jobs cannot be averaged and are left out; run fio with --output-format=json+, whose histograms can be merged")
 		}
 	}
 	if p.trims > 0 {
 		p.warn(fmt.Sprintf("%d trims are left out: rates and latencies are those of reads and writes", p.trims))
 	}
-	r.Counts["errors"] = p.failed
+	if all := p.classes[""]; all == nil || !all.uncounted {
+		r.Counts["errors"] = p.failed
+	}
 	if p.length > 0 {
 		r.Values["errors"] = float64(p.failed) / p.length.Seconds()
 	}

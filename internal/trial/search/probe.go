@@ -29,7 +29,7 @@ const (
 	// bunchErrors is how many errors an operation explains that came late with others.
 	bunchErrors = 2
 	// settling is the part of a probe that is cut off at its beginning.
-	settling = .2
+	settling = measure.Settling
 )
 
 // probe offers the load at one rate and judges the result. Its error is

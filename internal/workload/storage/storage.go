@@ -53,6 +53,7 @@ func Kind() workload.Kind {
 		Speaks:     []string{protocol},
 		Alone:      true,
 		Rate:       "iops",
+		JobFile:    jobFile,
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
 			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter}),
