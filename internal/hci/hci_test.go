@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// The vectors were computed from the code of HCIBench 3.0.
+// The vectors are the answers of the code of HCIBench 3.0.
 func TestSizesOfHCIBench(t *testing.T) {
 	flash := datastore{kind: original, DiskGroups: 4, Cache: 1600, Free: 15000, Failures: 1}
 	small := flash
@@ -25,6 +25,11 @@ func TestSizesOfHCIBench(t *testing.T) {
 		{"D", small, Medium, guestLoad{8, 4, 9, 8, 2, 256}},
 		{"E", datastore{kind: original, DiskGroups: 8, Cache: 6400, Free: 30000, Failures: 1, Hybrid: true, NoChecksum: true}, Max, guestLoad{16, 8, 6, 4, 4, 256}},
 		{"F", datastore{Hosts: 3, Total: 20, Free: 18}, Max, guestLoad{6, 8, 1, 16, 2, 512}},
+		{"witness", datastore{kind: original, DiskGroups: 4, Cache: 6000, Free: 30000, Failures: 1, Witness: true}, Max, guestLoad{6, 8, 14, 4, 1, 256}},
+		{"parity in two sites", datastore{kind: express, Hosts: 8, Total: 9000, Free: 8000, Failures: 1, SiteFailures: 1, Parity: true}, Max, guestLoad{16, 8, 5, 16, 2, 512}},
+		{"parity", datastore{kind: original, DiskGroups: 4, Cache: 2400, Free: 30000, Failures: 1, Parity: true}, Max, guestLoad{8, 8, 21, 4, 1, 256}},
+		{"double parity", datastore{kind: original, DiskGroups: 6, Cache: 9000, Free: 30000, Failures: 2, Parity: true}, Max, guestLoad{12, 8, 18, 4, 1, 256}},
+		{"double parity in two sites", datastore{kind: original, DiskGroups: 6, Cache: 9000, Free: 30000, Failures: 2, SiteFailures: 1, Parity: true}, Max, guestLoad{12, 8, 4, 4, 1, 256}},
 		{"nothing", datastore{}, Max, guestLoad{0, 8, 1, 16, 2, 512}},
 	} {
 		if got := sizeOf(c.of, c.profile); got != c.want {

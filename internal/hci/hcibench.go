@@ -61,7 +61,7 @@ func sizeOf(d datastore, p Profile) guestLoad {
 		if d.Witness {
 			groups--
 		}
-		z.Guests, z.Block, base, share = 2*groups, 256, min(groupGB*d.DiskGroups, d.Cache), .75
+		z.Guests, z.Block, base, share = 2*groups, 256, min(groupGB*groups, d.Cache), .75
 		if d.Hybrid {
 			base, share = d.Cache, .25
 		}
@@ -91,14 +91,16 @@ func disksOf(p Profile) int {
 	return 4
 }
 
-// amplification is how many bytes a byte takes, as HCIBench counts.
+// amplification is how many bytes a byte takes, as HCIBench counts: parity of more than three copies counts as copies.
 func (d datastore) amplification() float64 {
-	switch {
-	case d.kind == foreign:
+	if d.kind == foreign {
 		return 1
-	case !d.Parity:
-		return float64((d.Failures + 1) * (d.SiteFailures + 1))
-	case d.Failures >= 2, d.kind == express && d.Hosts <= 4:
+	}
+	copies := (d.Failures + 1) * (d.SiteFailures + 1)
+	switch {
+	case !d.Parity || copies != 2 && copies != 3:
+		return float64(copies)
+	case copies == 3, d.kind == express && d.Hosts <= 4:
 		return 1.5
 	case d.kind == express:
 		return 1.25
