@@ -2,12 +2,9 @@ package lab
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +13,6 @@ import (
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
-	"plimsoll/internal/workload/storage/iometer"
 )
 
 const defaultMargin = 0.02
@@ -139,62 +135,4 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 		return &mistake{err}
 	}
 	return nil
-}
-
-// Import converts files of other tools: access specifications of Iometer become studies. It
-// returns a line per file written.
-func (l *Lab) Import(paths []string, dir string) ([]string, error) {
-	if dir == "" {
-		return nil, &mistake{errors.New("specify the output folder with --out")}
-	}
-	var lines []string
-	for _, path := range paths {
-		if !strings.EqualFold(filepath.Ext(path), ".icf") {
-			return lines, &mistake{fmt.Errorf("%s is not an Iometer configuration (.icf); results of fio and HCIBench need no import: plimsoll compare %s OTHER", path, path)}
-		}
-		written, err := importICF(path, dir)
-		lines = append(lines, written...)
-		if err != nil {
-			return lines, err
-		}
-	}
-	return lines, nil
-}
-
-func importICF(path, dir string) ([]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &mistake{fmt.Errorf("read Iometer configuration: %w", err)}
-	}
-	defer f.Close()
-	specs, err := iometer.ImportICF(f)
-	if err != nil {
-		return nil, &mistake{fmt.Errorf("%s: %w", path, err)}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("create folder for studies: %w", err)
-	}
-	var lines []string
-	for _, s := range specs {
-		name := fileName(s.Name)
-		text := fmt.Sprintf("# From %s: %q\nstudy: %s\nquestion: What does this platform carry under %s?\nplatform: local\nworkload:\n  storage: {block: %s, read: %s, random: %s}\n",
-			filepath.Base(path), s.Name, name, name, s.Block, s.Read, s.Random)
-		file := filepath.Join(dir, name+".yaml")
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			return lines, fmt.Errorf("write study: %w", err)
-		}
-		lines = append(lines, "wrote "+file)
-	}
-	return lines, nil
-}
-
-// fileName converts the name of a specification to a valid name for a file and a study.
-func fileName(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
-	})
-	if len(words) == 0 {
-		return "unnamed"
-	}
-	return strings.Join(words, "-")
 }
