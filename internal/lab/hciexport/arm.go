@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -195,7 +196,7 @@ func nameApart(s *study.Study, arms []arm) {
 			for _, f := range s.Factors {
 				level := arms[i].levels[f.FullName()]
 				if slices.ContainsFunc(alike, func(k int) bool { return arms[k].levels[f.FullName()] != level }) {
-					levels = append(levels, slug(level))
+					levels = append(levels, levelSlug(f.FullName(), level))
 				}
 			}
 			prefix := strings.Join(levels, "-")
@@ -208,6 +209,14 @@ func nameApart(s *study.Study, arms []arm) {
 			}
 		}
 	}
+}
+
+// levelSlug is a level as part of a file name, with what it is the level of if it does not say so.
+func levelSlug(factor, level string) string {
+	if _, err := strconv.ParseFloat(level[:min(1, len(level))], 64); err != nil && level != "true" && level != "false" {
+		return slug(level)
+	}
+	return slug(factor[strings.LastIndex(factor, ".")+1:]) + "-" + slug(level)
 }
 
 // key is the parameter files of an arm.

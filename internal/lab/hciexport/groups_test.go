@@ -174,7 +174,7 @@ func TestNames(t *testing.T) {
 		want                    []string
 	}{
 		{"depth and threads", "size: 64MiB", "storage.threads: [1, 8]\n  storage.depth: [1, 8]", []string{
-			"fio-1vmdk-100ws-4k-0rdpct-100randompct-1threads", "1-8-fio-1vmdk-100ws-4k-0rdpct-100randompct-8threads", "8-1-fio-1vmdk-100ws-4k-0rdpct-100randompct-8threads", "fio-1vmdk-100ws-4k-0rdpct-100randompct-64threads"}},
+			"fio-1vmdk-100ws-4k-0rdpct-100randompct-1threads", "threads-1-depth-8-fio-1vmdk-100ws-4k-0rdpct-100randompct-8threads", "threads-8-depth-1-fio-1vmdk-100ws-4k-0rdpct-100randompct-8threads", "fio-1vmdk-100ws-4k-0rdpct-100randompct-64threads"}},
 		{"sizes", "size: 64MiB", "storage.block: [1536B, 1MiB, 4KiB/50:8KiB/50]", []string{"fio-1vmdk-100ws-1536-0rdpct-100randompct-1threads", "fio-1vmdk-100ws-1024k-0rdpct-100randompct-1threads", "names"}},
 		{"content", "size: 64MiB, compress: 50%", "storage.dedup: [0%, 50%]", []string{"fio-1vmdk-100ws-4k-0rdpct-100randompct-1threads-50compress", "fio-1vmdk-100ws-4k-0rdpct-100randompct-1threads-50compress-50dedupe"}},
 		{"a part of a percent", "size: 64MiB", "storage.working_set: [100%, 0.5%]", []string{"fio-1vmdk-100ws-4k-0rdpct-100randompct-1threads", "names"}},
