@@ -46,14 +46,14 @@ func Export(l *lab.Lab, dir, out string) (lines []string, err error) {
 
 // export collects the files of a test.
 type export struct {
-	lab   *lab.Lab
-	test  string          // name of the test
-	whole bool            // of an easy run
-	job   string          // of an easy run
-	taken map[string]bool // names of cases
-	files map[string][]byte
-	cases int
-	notes []string
+	lab     *lab.Lab
+	test    string // name of the test
+	easyRun bool
+	job     string          // of an easy run
+	taken   map[string]bool // names of cases
+	files   map[string][]byte
+	cases   int
+	notes   []string
 }
 
 func (e *export) note(format string, values ...any) {
@@ -66,7 +66,7 @@ func (e *export) easy(dir string) error {
 	if err != nil {
 		return err
 	}
-	e.whole = true
+	e.easyRun = true
 	for i, j := range p.Jobs {
 		e.job = j.Name
 		folder := p.Folder(dir, i)
@@ -175,7 +175,7 @@ func (e *export) settings(r *lab.Recorded, record *measure.Record, a arm) hciben
 	first := a.groups[0].file
 	s := hcibench.Settings{
 		Test: e.test, Preparation: map[string]string{"none": "NONE", "zero": "ZERO", "random": "RANDOM"}[first.Precondition],
-		Seconds: record.Window.End - record.Window.Cut, EasyRun: e.whole, DiskGB: float64(first.Size) / (1 << 30),
+		Seconds: record.Window.End - record.Window.Cut, EasyRun: e.easyRun, DiskGB: float64(first.Size) / (1 << 30),
 	}
 	if len(a.groups) > 1 {
 		for _, g := range a.groups {
