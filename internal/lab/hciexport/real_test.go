@@ -2,6 +2,7 @@ package hciexport
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ headline: [iops]
 	if err != nil {
 		t.Fatal(err)
 	}
+	readByFio(t, out)
 	n := 0
 	for _, record := range r.Records {
 		if !record.Valid() {
@@ -73,6 +75,32 @@ headline: [iops]
 	for _, c := range all {
 		if h := c.Input.Findings.Headlines; len(h) != 1 || h[0].Ratio-1 > exact || 1-h[0].Ratio > exact {
 			t.Errorf("%s: %+v", c.Arm, h)
+		}
+	}
+}
+
+// readByFio has fio's own programs read the files of the cases.
+func readByFio(t *testing.T, out string) {
+	t.Helper()
+	for _, name := range list(t, out) {
+		var argv []string
+		switch path := filepath.Join(out, name); filepath.Ext(name) {
+		case ".json":
+			argv = []string{"fio_jsonplus_clat2csv", path, filepath.Join(t.TempDir(), "latencies.csv")}
+		case ".cfg":
+			if filepath.Base(name) != "fio.cfg" {
+				continue
+			}
+			argv = []string{"fio", "--parse-only", path}
+		default:
+			continue
+		}
+		if _, err := exec.LookPath(argv[0]); err != nil {
+			t.Logf("%v", err)
+			continue
+		}
+		if said, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", name, err, said)
 		}
 	}
 }
