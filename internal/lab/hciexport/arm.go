@@ -3,6 +3,7 @@ package hciexport
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -32,6 +33,8 @@ type group struct {
 	machines   int
 	use        study.Use
 	file       *workload.JobFile
+	images     bool
+	make       func(settings parameter.Settings, images bool) (*workload.JobFile, error)
 	load       *hcibench.Load // nil: the names of HCIBench cannot express it
 	parameters string         // name of the parameter file
 	datastore  string
@@ -104,11 +107,11 @@ func (a *arm) take(l *lab.Lab, s *study.Study) error {
 
 // describe fills in the parameter file.
 func (g *group) describe(l *lab.Lab, s *study.Study) (err error) {
-	images := imagesIn(l, s, g.use.Kind) && g.use.Settings["backing"] != "file"
-	if g.file, err = jobFiles(l, g.use.Kind)(share(g.use.Settings, g.machines), images); err != nil {
+	g.images, g.make = imagesIn(l, s, g.use.Kind) && g.use.Settings["backing"] != "file", jobFiles(l, g.use.Kind)
+	if g.file, err = g.make(share(g.use.Settings, g.machines), g.images); err != nil {
 		return err
 	}
-	if g.datastore = s.Platform.Kind; images {
+	if g.datastore = s.Platform.Kind; g.images {
 		g.datastore = s.Service.Kind
 	}
 	g.load = loadOf(g.file)
@@ -125,12 +128,19 @@ func share(settings parameter.Settings, machines int) parameter.Settings {
 	if rate.UnmarshalText([]byte(settings[study.RateSetting])) != nil || machines < 2 {
 		return settings
 	}
-	own := parameter.Settings{}
-	for name, value := range settings {
-		own[name] = value
-	}
+	own := maps.Clone(settings)
 	own[study.RateSetting] = (rate / parameter.Rate(machines)).String()
 	return own
+}
+
+// at is the job file of a load that a search offered at a rate; 0 for none.
+func (g *group) at(rate float64) (*workload.JobFile, error) {
+	if rate == 0 || g.beside {
+		return g.file, nil
+	}
+	settings := maps.Clone(g.use.Settings)
+	settings[study.RateSetting] = parameter.Rate(rate).String()
+	return g.make(share(settings, g.machines), g.images)
 }
 
 // targetOf is the latency target of a search for a peak, which HCIBench sets for the 95th percentile.
@@ -250,15 +260,19 @@ func (g *group) newCase(r *lab.Recorded, record *measure.Record, whole *result) 
 	if err != nil || len(machines) == 0 {
 		return nil, err
 	}
+	file, err := g.at(whole.rate)
+	if err != nil {
+		return nil, err
+	}
 	c := &hcibench.Case{
 		Name: hcibench.Name{File: g.parameters, Group: hcibench.NoGroup}, Datastore: g.datastore, Machines: machines, Merged: whole.values,
-		Version: "fio", Global: append(timed(whole.window), g.file.Global...), Ended: record.End, Seconds: whole.window.End,
+		Version: "fio", Global: append(timed(whole.window), file.Global...), Ended: record.End, Seconds: whole.window.End,
 		Origin: hcibench.Origin{Study: r.Source.Study.Name, Trial: record.Trial, Block: record.Block, Group: g.name, Beside: g.beside},
 	}
 	if version, known := r.Testbed.Get("software.fio"); known {
 		c.Version = "fio-" + version
 	}
-	for _, j := range g.file.Jobs {
+	for _, j := range file.Jobs {
 		c.Jobs = append(c.Jobs, hcibench.Disk{Name: j.Name, Disk: j.Disk, Options: j.Options})
 	}
 	if g.beside {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/lab"
@@ -36,7 +37,7 @@ func Export(l *lab.Lab, dir, out string) (lines []string, err error) {
 	case err != nil:
 		return nil, err
 	case e.cases == 0:
-		return nil, lab.Mistake(fmt.Errorf("%s has no valid trial to export", dir))
+		return nil, lab.Mistake(errors.New(strings.Join(append([]string{dir + " has no valid trial to export"}, e.notes...), "; ")))
 	}
 	if err := write(out, e.files); err != nil {
 		return nil, fmt.Errorf("export to HCIBench's format: %w", err)

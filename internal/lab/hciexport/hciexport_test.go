@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 		"a file":             {f.dir, filepath.Join(full, "results.txt"), "not a directory"},
 		"below a file":       {f.dir, filepath.Join(full, "results.txt", "a"), "not a directory"},
 		"no trials":          {empty.dir, filepath.Join(full, "a"), "has no valid trial to export"},
-		"void trials":        {void.dir, filepath.Join(full, "a"), "has no valid trial to export"},
+		"void trials":        {void.dir, filepath.Join(full, "a"), "has no valid trial to export; " + void.dir + ": 1 void trials are left out"},
 		"another workload":   {memory.dir, filepath.Join(full, "a"), "HCIBench's results are of block I/O, and the study memory runs memory-access"},
 		"no results folder":  {full, filepath.Join(full, "a"), "is not a results folder"},
 	} {

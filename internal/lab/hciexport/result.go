@@ -12,6 +12,7 @@ import (
 // result is the result of one load of a trial.
 type result struct {
 	window     measure.Window
+	rate       float64 // that a search offered; 0 for none
 	values     map[string]float64
 	counts     map[string]int64
 	histograms map[string]*measure.Histogram
@@ -51,7 +52,7 @@ func probeOf(r *lab.Recorded, record *measure.Record) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &result{window: last.Window(), values: s.Values, counts: s.Counts, histograms: s.Histograms}, nil
+	return &result{window: last.Window(), rate: last.Rate, values: s.Values, counts: s.Counts, histograms: s.Histograms}, nil
 }
 
 // machines are the machines of a group: the parts of the record, or all together if it has none.
