@@ -19,7 +19,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/platforms/local"
-	"plimsoll/internal/service"
+	"plimsoll/internal/service/ports"
 	"plimsoll/internal/workload/engine"
 )
 
@@ -113,11 +113,11 @@ func address(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer p.Close() //nolint:errcheck // nothing ran there
-	ports, err := service.FreePorts(t.Context(), p.Machine(), 1)
+	free, err := ports.Free(t.Context(), p.Machine(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(free[0]))
 }
 
 // remove removes the folder of a server that has ended, and what PostgreSQL leaves beside it

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ports"
 )
 
 const (
@@ -64,6 +66,8 @@ type Live struct {
 	Endpoints map[string]load.Endpoint // by protocol
 	Observe   func(ctx context.Context) (map[string]string, error)
 	Count     func(ctx context.Context) (map[string]float64, error) // nil: no counters
+	// Adapt takes on settings as Adapter does, and returns the endpoints then; nil: the service takes on none.
+	Adapt func(ctx context.Context, settings parameter.Settings) (map[string]load.Endpoint, error)
 	// Unsettled describes unfinished background work, empty for none; nil: the service has
 	// none.
 	Unsettled func(ctx context.Context) (string, error)
@@ -100,7 +104,7 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	}
 	var err error
 	for range attempts {
-		if place.Ports, err = FreePorts(ctx, env.Machine, r.Ports); err != nil {
+		if place.Ports, err = ports.Free(ctx, env.Machine, r.Ports); err != nil {
 			return nil, err
 		}
 		var d Daemon

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/local"
+	"plimsoll/internal/service/ports"
 )
 
 // place is this machine, and a folder that does not exist.
@@ -148,18 +149,18 @@ func TestATakenPortIsNoTrouble(t *testing.T) {
 }
 
 func TestPortsAreFreeAndDifferent(t *testing.T) {
-	ports, err := FreePorts(t.Context(), place(t).Machine, 20)
+	free, err := ports.Free(t.Context(), place(t).Machine, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{}
-	for _, p := range ports {
+	for _, p := range free {
 		if seen[p] {
 			t.Errorf("port %d comes twice", p)
 		}
 		seen[p] = true
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(Loopback, strconv.Itoa(ports[0])))
+	l, err := net.Listen("tcp", net.JoinHostPort(Loopback, strconv.Itoa(free[0])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,12 +262,12 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q is %+v", text, e)
 		}
 	}
-	ports, err := FreePorts(t.Context(), place(t).Machine, 1)
+	free, err := ports.Free(t.Context(), place(t).Machine, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		net.JoinHostPort(Loopback, strconv.Itoa(ports[0])): "nothing listens at", "/nowhere/at/all.sock": "nothing listens at", "name.invalid:80": "does not resolve",
+		net.JoinHostPort(Loopback, strconv.Itoa(free[0])): "nothing listens at", "/nowhere/at/all.sock": "nothing listens at", "name.invalid:80": "does not resolve",
 	} {
 		e, err := ParseAddress(address)
 		if err != nil {
@@ -278,7 +279,7 @@ func TestAddresses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Dial(ctx, nil, load.Endpoint{Network: "tcp", Address: net.JoinHostPort(Loopback, strconv.Itoa(ports[0]))}); !errors.Is(err, context.Canceled) {
+	if _, err := Dial(ctx, nil, load.Endpoint{Network: "tcp", Address: net.JoinHostPort(Loopback, strconv.Itoa(free[0]))}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

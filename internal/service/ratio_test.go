@@ -14,12 +14,13 @@ func TestRatios(t *testing.T) {
 		{map[string]float64{"hit": 0, "missed": 0}, map[string]float64{"hit": 0, "missed": 0}},
 		{map[string]float64{"hit": 30}, map[string]float64{"hit": 30}},
 	} {
-		k.Divide(c.counters)
+		Divide(k.Ratios, c.counters)
 		if !maps.Equal(c.counters, c.want) {
 			t.Errorf("got %v, want %v", c.counters, c.want)
 		}
 	}
-	if all := k.Recorded(); len(all) != 3 || all[2].Name != "rate" || len(k.Metrics) != 2 {
+	k.Drained, k.Derived = []Ratio{{Metric: measure.Metric{Name: "drained"}}}, []measure.Metric{{Name: "derived"}}
+	if all := k.Recorded(); len(all) != 5 || all[2].Name != "rate" || all[3].Name != "drained" || all[4].Name != "derived" || len(k.Metrics) != 2 {
 		t.Errorf("records get %v", all)
 	}
 }

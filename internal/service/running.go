@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
 )
 
 // Running is an Instance: a daemon started by launch, or a server passed to Use.
@@ -27,12 +28,29 @@ func Use(live Live) *Running { return &Running{live: live} }
 
 // Endpoint is the daemon's address for the protocol.
 func (r *Running) Endpoint(protocol string) (load.Endpoint, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if e, ok := r.live.Endpoints[protocol]; ok {
 		e.Private = r.process != nil
 		return e, nil
 	}
 	spoken := slices.Sorted(maps.Keys(r.live.Endpoints))
 	return load.Endpoint{}, fmt.Errorf("the service does not speak %s; it speaks %s", protocol, strings.Join(spoken, ", "))
+}
+
+// Adapt implements Adapter.
+func (r *Running) Adapt(ctx context.Context, settings parameter.Settings) error {
+	if r.live.Adapt == nil {
+		return errors.New("it takes on no settings while it runs")
+	}
+	at, err := r.live.Adapt(ctx, settings)
+	if err != nil {
+		return r.blame(ctx, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live.Endpoints = at
+	return nil
 }
 
 // Observed reads the daemon's settings.

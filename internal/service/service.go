@@ -23,13 +23,18 @@ type Kind struct {
 	Defaults  any // the settings: this struct is the schema (see package parameter)
 	// Needs names what must be installed or set up, as text; empty for nothing.
 	Needs string
+	// Adapts names the settings that a running instance takes on without a restart: see Adapter.
+	Adapts []string
 	// Speaks lists its protocols, such as "redis". A workload names those that it supports; a
 	// study without a service gets the first in the catalog with one of them.
 	Speaks []string
 	// Metrics lists the metrics from Instance.Counters, in the unit of the record: see Total.
 	Metrics []measure.Metric
-	// Ratios list metrics derived from these.
-	Ratios []Ratio
+	// Ratios list metrics derived from these over the load, and Drained those from its begin until the instance was settled after it.
+	Ratios, Drained []Ratio
+	// Derived lists what Derive adds to the counters of a record, from these and from the values of the load.
+	Derived []measure.Metric
+	Derive  func(counters, values map[string]float64) // nil: nothing
 	// Candidates are the settings that tune tries where the study names none.
 	Candidates []parameter.Candidate
 	Release    Releaser // nil: nothing is left outside its folder
@@ -56,15 +61,15 @@ type Ratio struct {
 // Recorded are all metrics of the service in a record.
 func (k Kind) Recorded() []measure.Metric {
 	all := slices.Clone(k.Metrics)
-	for _, r := range k.Ratios {
+	for _, r := range slices.Concat(k.Ratios, k.Drained) {
 		all = append(all, r.Metric)
 	}
-	return all
+	return append(all, k.Derived...)
 }
 
-// Divide adds the ratios to the counters of a record. One that lacks a metric or has a sum of 0 is left out.
-func (k Kind) Divide(counters map[string]float64) {
-	for _, r := range k.Ratios {
+// Divide adds ratios to the counters that they are made of. One that lacks a metric or has a sum of 0 is left out.
+func Divide(ratios []Ratio, counters map[string]float64) {
+	for _, r := range ratios {
 		of, known := counters[r.Of]
 		sum := 0.0
 		for _, name := range r.Per {
@@ -133,6 +138,11 @@ type Instance interface {
 	Stop(ctx context.Context) error
 }
 
+// Adapter is an instance that takes on other values of the settings that its kind Adapts. After an error some of them may be in effect.
+type Adapter interface {
+	Adapt(ctx context.Context, settings parameter.Settings) error
+}
+
 // FailureReporter is an instance that can report why it died: its error is nil while it runs.
 type FailureReporter interface {
 	Died() error
@@ -188,4 +198,6 @@ type Needs struct {
 	Changes  []string          // each change outside Env.Dir, as a phrase
 	Versions map[string]string // programs that will be used, such as nginx: 1.22.1
 	Servers  int               // number of servers to start, each with its own data; 0 is one
+	Copies   float64           // bytes on its disks for each byte of data, such as 2 with two copies; 0 is one
+	Capacity int64             // bytes on its disks for data; 0 is unknown
 }

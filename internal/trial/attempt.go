@@ -220,6 +220,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	if failed != nil {
 		return failed
 	}
+	a.session.services.Drain(ctx, a.record)
 	again, err := a.session.settings.Reread(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, again)
 	if err := errors.Join(err, a.see(ctx)); err != nil {

@@ -46,7 +46,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := of.Check(ctx); err != nil {
 		return nil, err
 	}
-	seen := map[string]workload.Needs{}
+	seen, data := map[string]workload.Needs{}, &stored{served: map[string]int64{}}
 	for _, arm := range s.bench.Plan.Arms {
 		if err := s.bench.possible(arm.Levels); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
@@ -72,13 +72,56 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err := all.Build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		more, err := s.checkLoads(ctx, all, seen, total, max(1, serving.Servers))
+		files, served, err := s.checkLoads(ctx, all, seen, total, max(1, serving.Servers))
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		total.Disk = max(total.Disk, serving.Disk+more) // arms come one after the other
+		if s.services.Renews() { // arms come one after the other
+			data = &stored{served: map[string]int64{}}
+		}
+		data.add(journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels)), serving, files, served)
+		if err := s.fits(serving, data); err != nil {
+			return nil, err
+		}
+		total.Disk = max(total.Disk, data.files+data.sum())
 	}
 	return total, s.checkSpace(ctx, total)
+}
+
+// stored is what lies on the disk at once.
+type stored struct {
+	files  int64            // of the service without its data, and of the loads: the most of any arm
+	served map[string]int64 // data in the service with its copies, by the settings of the service
+}
+
+// add adds an arm with its files and its data in the service. Arms with the same settings of the service share their data.
+func (d *stored) add(settings string, of service.Needs, files, served int64) {
+	if of.Copies > 0 {
+		served = int64(of.Copies * float64(served))
+	}
+	d.files, d.served[settings] = max(d.files, of.Disk+files), max(d.served[settings], served)
+}
+
+func (d *stored) sum() (sum int64) {
+	for _, n := range d.served {
+		sum += n
+	}
+	return sum
+}
+
+// fits refuses data that the service cannot hold.
+func (s *session) fits(of service.Needs, data *stored) error {
+	need := data.sum()
+	if of.Capacity == 0 || need <= of.Capacity {
+		return nil
+	}
+	arms := ""
+	if n := len(data.served); n > 1 {
+		arms = fmt.Sprintf(" of %d arms", n)
+	}
+	name := s.bench.Study.Service.Kind
+	return fmt.Errorf("the data%s takes %s in service %s, its redundancy included, but that holds %s: reduce the data of workload %s, or enlarge the service",
+		arms, parameter.Bytes(need).About(), name, parameter.Bytes(of.Capacity).About(), s.kind.Name)
 }
 
 // possible reports settings of the platform that exclude each other in an arm: each factor alone is asked of the machine as it is.
@@ -118,11 +161,11 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (machine
 	return s.machines.Gather(ctx, groups, s.driven(levels))
 }
 
-// checkLoads asks each kind of load of an arm for its needs, and returns those of the disk.
-// What is in the service is in each of its servers, which are filled at once.
-func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[string]workload.Needs, total *Needs, servers int) (most int64, err error) {
+// checkLoads asks each kind of load of an arm for its needs, and returns those of the disk: of
+// files, and in the service. What is in the service is in each of its servers, which are filled at once.
+func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[string]workload.Needs, total *Needs, servers int) (most, served int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
-		return 0, nil
+		return 0, 0, nil
 	}
 	_, apart := s.bench.Platform.(platform.ScratchProvider)
 	disk := int64(0)
@@ -133,15 +176,16 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 			env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
 			env.Speaks, env.Target = s.services.Spoken(), s.services.Provided()
 			if needs, err = m.Load.Check(ctx, env); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			seen[key] = needs
 		}
-		if slices.ContainsFunc(m.Kind.Speaks, func(p string) bool { return slices.Contains(s.services.Spoken(), p) }) {
-			needs.Disk *= int64(servers)
+		if needs.Served > 0 {
+			needs.Served *= int64(servers)
 			needs.Time *= time.Duration(servers)
 			needs = s.services.Lent(needs)
 		}
+		served += needs.Served
 		// Machines that share a disk add up.
 		if disk += needs.Disk; apart {
 			disk = needs.Disk
@@ -157,7 +201,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		}
 		maps.Copy(total.Versions, needs.Versions)
 	}
-	return most, nil
+	return most, served, nil
 }
 
 // spare is the share of free space on a file system that a study may fill.

@@ -103,25 +103,82 @@ func (roomy) Check(context.Context, service.Env) (service.Needs, error) {
 type fleet struct{ shelf }
 
 func (fleet) Check(context.Context, service.Env) (service.Needs, error) {
-	return service.Needs{Servers: 3}, nil
+	return service.Needs{Servers: 3, Copies: 2}, nil
 }
 
-// A load whose data is in a service fills each of its servers; one that only runs beside it
-// has its files once.
+// stocking is a load whose data is in the service.
+type stocking struct{ *driven }
+
+func (stocking) Check(context.Context, workload.Env) (workload.Needs, error) {
+	return workload.Needs{Served: 1 << 20}, nil
+}
+
+// stocks has the loads of a catalog put their data into the service.
+func stocks(kind *workload.Kind) {
+	plain := kind.New
+	kind.Speaks = []string{"shelf"}
+	kind.New = func(s parameter.Settings) (workload.Load, error) {
+		l, err := plain(s)
+		if err != nil {
+			return nil, err
+		}
+		return stocking{l.(*driven)}, nil
+	}
+}
+
+// A load whose data is in a service fills each of its servers, with each copy; one that only runs beside it has its files once.
 func TestEachServerHoldsTheData(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
-	for _, c := range []struct {
-		speaks []string
-		want   int64
-	}{{nil, 1 << 20}, {[]string{"shelf"}, 3 << 20}} {
+	for stock, want := range map[bool]int64{false: 1 << 20, true: 6 << 20} {
 		s := exampleStudy()
 		s.Service = &study.Use{Kind: "shelf"}
 		b := newRig(t).bench(t, s, 1)
-		b.Catalog.Workloads[0].Speaks = c.speaks
+		if stock {
+			stocks(&b.Catalog.Workloads[0])
+		}
 		b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
 			func(s shelf) (service.Service, error) { return fleet{s}, nil })}
-		if needs, err := b.Check(t.Context()); err != nil || needs.Disk != c.want {
-			t.Errorf("a load that speaks %q needs %+v, %v", c.speaks, needs, err)
+		if needs, err := b.Check(t.Context()); err != nil || needs.Disk != want {
+			t.Errorf("a load with data in the service: %v: needs %+v, %v", stock, needs, err)
+		}
+	}
+}
+
+// titled are the settings of a shelf that holds so much.
+type titled struct {
+	Title string `name:"title" doc:"what is written on it"`
+}
+
+// bounded is a shelf that holds so much.
+type bounded struct{ shelf }
+
+func (bounded) Check(context.Context, service.Env) (service.Needs, error) {
+	return service.Needs{Capacity: 5 << 20, Copies: 2}, nil
+}
+
+// The data of arms that share a service is in it at once, and refused before the start where it exceeds the service.
+func TestDataOfAllArmsInOneService(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for _, c := range []struct {
+		levels []string
+		adapts []string
+		want   int64
+		err    string
+	}{
+		{[]string{"a", "b"}, nil, 2 << 20, ""}, // one after the other
+		{[]string{"a", "b"}, []string{"title"}, 4 << 20, ""},
+		{[]string{"a", "b", "c"}, []string{"title"}, 0, "the data of 3 arms takes 6.00MiB in service shelf, its redundancy included, but that holds 5.00MiB: reduce the data of workload driven, or enlarge the service"},
+	} {
+		s := exampleStudy()
+		s.Service = &study.Use{Kind: "shelf"}
+		s.Factors = []study.Factor{{Name: "shelf.title", Parameter: "title", Levels: c.levels, OfService: true}}
+		b := newRig(t).bench(t, s, 1)
+		stocks(&b.Catalog.Workloads[0])
+		b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}, Adapts: c.adapts}, titled{},
+			func(titled) (service.Service, error) { return bounded{}, nil })}
+		needs, err := b.Check(t.Context())
+		if c.err != "" && (err == nil || err.Error() != c.err) || c.err == "" && (err != nil || needs.Disk != c.want) {
+			t.Errorf("%v, adapting %v: %+v, %v", c.levels, c.adapts, needs, err)
 		}
 	}
 }

@@ -39,6 +39,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		if err := a.parts.Divide(a.files); err != nil {
 			return fault.Voids(err)
 		}
+		a.session.services.Derive(a.record)
 	}
 	e := &certify.Evidence{
 		Record: a.record, Demand: drive.DemandOf(a.load, len(a.crew.Subject()), intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.study), Worker: worker,

@@ -29,6 +29,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		if err := a.parts.Divide(a.files); err != nil {
 			return fault.Voids(err)
 		}
+		a.session.services.Derive(a.record)
 	}
 	e := &certify.Evidence{Record: a.record, Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), ReadBack: a.session.readings(a.arm, a.record.Observed), Seldom: a.parts.Seldom}
 	rules := searchRules

@@ -112,6 +112,7 @@ func (e Env) Dial(ctx context.Context, at load.Endpoint) (net.Conn, error) {
 // Needs is what a load takes before it can run.
 type Needs struct {
 	Disk     int64             // bytes that Prepare will write below Env.Dir
+	Served   int64             // bytes that Prepare will write to the service
 	Time     time.Duration     // rough length of the first Prepare
 	Changes  []string          // each change outside Env.Dir, as a phrase: "overwrites /dev/sdb"
 	Versions map[string]string // programs that will be used, such as fio: 3.33

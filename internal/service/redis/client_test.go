@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/keyvalue"
+	"plimsoll/internal/service/ports"
 )
 
 func TestParse(t *testing.T) {
@@ -102,11 +103,11 @@ func TestForeignServersThatAreNone(t *testing.T) {
 			t.Errorf("%q gives %v", says, err)
 		}
 	}
-	ports, err := service.FreePorts(t.Context(), here(t), 1)
+	free, err := ports.Free(t.Context(), here(t), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := used(t, net.JoinHostPort(service.Loopback, strconv.Itoa(ports[0]))).Start(t.Context(), service.Env{}); err == nil || !strings.Contains(err.Error(), "nothing listens at") {
+	if _, err := used(t, net.JoinHostPort(service.Loopback, strconv.Itoa(free[0]))).Start(t.Context(), service.Env{}); err == nil || !strings.Contains(err.Error(), "nothing listens at") {
 		t.Errorf("no server: %v", err)
 	}
 }

@@ -29,11 +29,11 @@ func TestForeignServicesOfAStudy(t *testing.T) {
 // What a load puts into a service that runs already takes no room here, and changes that service.
 func TestDataOfAForeignServiceTakesNoRoomHere(t *testing.T) {
 	s := &Services{Plan: &plan.Plan{Arms: []plan.Arm{{}}}, Study: &study.Study{Service: &study.Use{Kind: "shelf"}}}
-	if n := s.Lent(workload.Needs{Disk: 3 << 20}); n.Disk != 3<<20 || n.Changes != nil {
+	if n := s.Lent(workload.Needs{Served: 3 << 20}); n.Served != 3<<20 || n.Changes != nil {
 		t.Errorf("in a private service: %+v", n)
 	}
 	*s.Study.Service = study.Use{Kind: "shelf", Settings: parameter.Settings{"address": "10.0.0.1:5432"}}
-	if n := s.Lent(workload.Needs{Disk: 3 << 20}); n.Disk != 0 || !slices.Equal(n.Changes, []string{"writes about 3.00MiB to shelf at 10.0.0.1:5432, and removes it"}) {
+	if n := s.Lent(workload.Needs{Served: 3 << 20}); n.Served != 0 || !slices.Equal(n.Changes, []string{"writes about 3.00MiB to shelf at 10.0.0.1:5432, and removes it"}) {
 		t.Errorf("in one that runs already: %+v", n)
 	}
 	if n := s.Lent(workload.Needs{}); n.Changes != nil {

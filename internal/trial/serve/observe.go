@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
@@ -55,7 +56,63 @@ func (s *Services) Observe(ctx context.Context, record *measure.Record, seconds 
 		}
 		record.Counters[m.Name] = v
 	}
-	s.Current.Kind.Divide(record.Counters)
+	service.Divide(s.Current.Kind.Ratios, record.Counters)
+}
+
+// Derive adds what follows from the counters of the whole record, those of other sources included, and from its values.
+func (s *Services) Derive(record *measure.Record) {
+	if s.Current == nil {
+		return
+	}
+	service.Divide(s.Current.Kind.Ratios, record.Counters)
+	if derive := s.Current.Kind.Derive; derive != nil {
+		derive(record.Counters, record.Values)
+	}
+}
+
+// MostDraining limits how long a service may take after a load to be done with it, as far as it is waited for.
+const MostDraining = 10 * time.Second
+
+// Drain waits after a load until the service is done with it, and records what is counted until then. What is not
+// known in time is left out, and so it is where something happened to the service in the middle of the load.
+func (s *Services) Drain(ctx context.Context, record *measure.Record) {
+	if s.Current == nil || len(s.Current.Kind.Drained) == 0 || s.Current.before == nil || s.Current.mute {
+		return
+	}
+	of, ok := s.Current.Instance.(service.Settling)
+	if d := s.Disturbed(); !ok || d != nil && d.Pending() != "" {
+		return
+	}
+	limit, cancel := context.WithTimeout(ctx, MostDraining)
+	defer cancel()
+	for {
+		busy, known, err := of.Unsettled(limit)
+		if !known || err != nil {
+			return
+		}
+		if busy == "" {
+			break
+		}
+		if Wait(limit, asking) != nil {
+			return
+		}
+	}
+	after, err := s.Current.Instance.Counters(ctx)
+	if err != nil {
+		return
+	}
+	counted := map[string]float64{}
+	for name, v := range after {
+		if from, ok := s.Current.before[name]; ok {
+			counted[name] = v - from
+		}
+	}
+	service.Divide(s.Current.Kind.Drained, counted)
+	for _, r := range s.Current.Kind.Drained {
+		if v, ok := counted[r.Name]; ok {
+			record.Counters[r.Name] = v
+		}
+	}
 }
 
 // Logged is the service's log during the trial, also after its death.

@@ -44,9 +44,10 @@ const Folder = "service"
 type Running struct {
 	Kind     service.Kind
 	Instance service.Instance
+	settings parameter.Settings
 	at       machines.Workspace
 	before   map[string]float64 // its counters when the load began
-	mute     bool               // it did not respond to a request for counters
+	mute     bool               // it did not do what was asked of it, or did not answer
 	log      []byte             // the end of its log, where that tells events
 }
 
@@ -132,9 +133,9 @@ func Env(p machines.Workspace, kind service.Kind) service.Env {
 	}
 }
 
-// Start has the service of an arm running. Where the study varies the service each
-// trial gets a fresh one, so that none is older than another; so does a service that differs
-// between blocks, by their seed.
+// Start has the service of an arm running. Where the study varies settings that a running service
+// does not take on, each trial gets a fresh one, so that none is older than another; so does a
+// service that differs between blocks, by their seed.
 func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, block uint64) error {
 	kind, ok, err := s.Kind()
 	if err != nil || !ok {
@@ -147,7 +148,7 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, bl
 	}
 	varies, is := built.(service.Varying)
 	if s.Current != nil && !s.Renews() && !(is && varies.Varies()) && s.Current.answers() {
-		return nil
+		return s.adapt(ctx, settings)
 	}
 	if err := s.Stop(ctx); err != nil {
 		return err
@@ -173,12 +174,30 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, bl
 		return s.unstarted(kind.Name, err)
 	}
 	s.failed = 0
-	s.Current = &Running{Kind: kind, Instance: instance, at: server.At}
+	s.Current = &Running{Kind: kind, Instance: instance, settings: settings, at: server.At}
 	return nil
 }
 
-// unstarted reports a service that could not be started: the trial is void. The second time in a
-// row the study ends.
+// adapt has the running service take on the settings of an arm.
+func (s *Services) adapt(ctx context.Context, settings parameter.Settings) error {
+	if maps.Equal(settings, s.Current.settings) {
+		return nil
+	}
+	name := s.Current.Kind.Name
+	as, ok := s.Current.Instance.(service.Adapter)
+	if !ok {
+		return fmt.Errorf("service %s does not take on settings while it runs", name)
+	}
+	if err := as.Adapt(ctx, settings); err != nil {
+		s.Current.mute = true // the next trial gets a fresh one
+		return s.unstarted(name, err)
+	}
+	s.failed, s.Current.settings = 0, settings
+	return nil
+}
+
+// unstarted reports a service that could not be started, or could not take on the settings of an arm: the trial is
+// void. The second time in a row the study ends.
 func (s *Services) unstarted(name string, err error) error {
 	if s.failed++; s.failed < 2 {
 		return fault.Void("start service %s: %w", name, err)
@@ -186,9 +205,13 @@ func (s *Services) unstarted(name string, err error) error {
 	return fmt.Errorf("service %s could not be started twice in a row: %s", name, strings.Join(strings.Split(err.Error(), "\n"), " | "))
 }
 
-// Renews reports whether each trial gets a fresh service.
+// Renews reports whether each trial gets a fresh service: the study varies settings that a running one does not take
+// on, or restarts its machine.
 func (s *Services) Renews() bool {
-	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
+	kind, _, _ := s.Kind() // an error was found by then
+	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool {
+		return len(f.Levels) > 1 && (f.Restart || f.OfService && !slices.Contains(kind.Adapts, f.Parameter))
+	})
 }
 
 // Stop stops the service, if one runs.
@@ -305,16 +328,16 @@ func (s *Services) Foreign() []study.Use {
 	return all
 }
 
-// Lent is the needs of a load that uses services which run already: its data is on their
-// disks and not on this one, and changes them.
+// Lent is the needs of a load that uses services which run already: its data in them is on
+// their disks and not on this one, and changes them.
 func (s *Services) Lent(needs workload.Needs) workload.Needs {
 	for _, use := range s.Foreign() {
-		if needs.Disk > 0 {
-			needs.Changes = append(slices.Clip(needs.Changes), fmt.Sprintf("writes about %s to %s at %s, and removes it", parameter.Bytes(needs.Disk).About(), use.Kind, use.Settings[AddressSetting]))
+		if needs.Served > 0 {
+			needs.Changes = append(slices.Clip(needs.Changes), fmt.Sprintf("writes about %s to %s at %s, and removes it", parameter.Bytes(needs.Served).About(), use.Kind, use.Settings[AddressSetting]))
 		}
 	}
 	if len(s.Foreign()) > 0 {
-		needs.Disk = 0
+		needs.Served = 0
 	}
 	return needs
 }

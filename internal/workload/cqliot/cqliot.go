@@ -168,7 +168,7 @@ func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 	size := int64(i.Rampup) * rowBytes * int64(i.Replication)
 	needs := workload.Needs{Time: time.Duration(float64(i.Rampup) / 8000 * float64(time.Second))}
 	if env.Target == nil {
-		needs.Disk = size
+		needs.Served = size
 		return needs, nil // it will be started
 	}
 	nodes, err := i.places(env)

@@ -36,8 +36,8 @@ func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 		return needs, d.checkTargets(ctx, env.Machine)
 	}
 	if d.pattern.cluster != nil {
-		needs.Disk = int64(d.pattern.Size) * int64(d.pattern.Disks)
-		needs.Time = timeToFill(needs.Disk)
+		needs.Served = int64(d.pattern.Size) * int64(d.pattern.Disks)
+		needs.Time = timeToFill(needs.Served)
 		return needs, nil
 	}
 	if d.pattern.Precondition != "none" || d.pattern.writes() {

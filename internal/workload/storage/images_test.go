@@ -81,6 +81,26 @@ func TestRefusedImages(t *testing.T) {
 	refused(t, made(t, nil).at(e).refuseCluster(t.Context(), e), "machine fake has no /run/ceph.conf, which leads to the Ceph cluster")
 }
 
+// Images of two pools have the same name. What lies on one says nothing of the other.
+func TestImagesOfTwoPools(t *testing.T) {
+	e := clustered(&fake{commands: map[string]platform.Result{}}, 0)
+	list := prints(`[{"image":"` + imageName(e, 0) + `","size":536870912}]`)
+	e.Machine.(*fake).commands["env -u CEPH_ARGS CEPH_CONF=/run/ceph.conf rbd --pool pool ls --long --format json"] = list
+	e.Machine.(*fake).commands["env -u CEPH_ARGS CEPH_CONF=/run/ceph.conf rbd --pool other ls --long --format json"] = list
+	d := made(t, nil).at(e)
+	on, err := d.places(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := manifest{Disks: map[string]layout{d.entry(on[0]): d.layout(e, on[0])}}
+	for pool, want := range map[string]int{"pool": 0, "other": 1} {
+		d.pattern.cluster.Database = pool
+		if lacking, err := d.lacking(t.Context(), e, on, have); err != nil || len(lacking) != want {
+			t.Errorf("%s: %d images lack, want %d, %v", pool, len(lacking), want, err)
+		}
+	}
+}
+
 // Beside images, a load may have files of the host as its disks; what is cleaned is both.
 func TestFilesBesideImages(t *testing.T) {
 	f := &fake{commands: map[string]platform.Result{}}

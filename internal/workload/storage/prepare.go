@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// manifest says what lies on the disks, by path, so that the next load that needs
-// the same finds it. Arms with more disks share those of arms with fewer.
+// manifest says what lies on the disks, by path, or by cluster, pool and name, so that the next load that
+// needs the same finds it. Arms with more disks share those of arms with fewer.
 type manifest struct {
 	Disks map[string]layout `json:"disks"`
 }
@@ -90,7 +90,7 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 		return nil
 	}
 	for _, one := range lacking {
-		have.Disks[one.path] = layout{Fill: unfinished, Target: len(d.pattern.Targets) > 0}
+		have.Disks[d.entry(one)] = layout{Fill: unfinished, Target: len(d.pattern.Targets) > 0}
 	}
 	if err := writeManifest(ctx, env, have); err != nil {
 		return err
@@ -107,9 +107,17 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 		}
 	}
 	for _, one := range lacking {
-		have.Disks[one.path] = d.layout(env, one)
+		have.Disks[d.entry(one)] = d.layout(env, one)
 	}
 	return writeManifest(ctx, env, have)
+}
+
+// entry is the name of a disk in the manifest. Images of several pools have the same name.
+func (d *disks) entry(on disk) string {
+	if p := d.pattern.cluster; p != nil {
+		return p.Address + ":" + p.Database + "/" + on.path
+	}
+	return on.path
 }
 
 // lacking lists the disks that do not hold what they should. Disks become steady
@@ -122,7 +130,7 @@ func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have m
 		return nil, err
 	}
 	for _, one := range on {
-		if have.Disks[one.path] != d.layout(env, one) || len(d.pattern.Targets) == 0 && sizes[one.path] != one.size {
+		if have.Disks[d.entry(one)] != d.layout(env, one) || len(d.pattern.Targets) == 0 && sizes[one.path] != one.size {
 			lacking = append(lacking, one)
 		}
 	}

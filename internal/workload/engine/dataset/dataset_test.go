@@ -84,7 +84,7 @@ func TestNeedsOfAServiceThatWillBeStarted(t *testing.T) {
 	}
 	for protocol, want := range map[string]int64{engine.PostgreSQL: 200 << 20, engine.MariaDB: 100 << 20} {
 		needs, err := Needs(t.Context(), workload.Env{Speaks: []string{protocol}}, data, 100<<20, 10<<20)
-		if err != nil || needs.Disk != want || needs.Time != 10*time.Second {
+		if err != nil || needs.Served != want || needs.Time != 10*time.Second {
 			t.Errorf("%s: %+v, %v", protocol, needs, err)
 		}
 	}

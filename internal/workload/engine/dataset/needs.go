@@ -26,7 +26,7 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 		if data(protocol, env.Seed).copied(protocol) {
 			size *= 2
 		}
-		needs.Disk = int64(size)
+		needs.Served = int64(size)
 		return needs, nil
 	}
 	at, err := engine.Servers(env.Target, env.Dial)

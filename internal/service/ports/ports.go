@@ -1,4 +1,5 @@
-package service
+// Package ports finds free TCP ports of a machine.
+package ports
 
 import (
 	"context"
@@ -14,13 +15,13 @@ import (
 )
 
 const (
-	lowestPort  = 10000 // ports of well-known services are below it
-	highestPort = 65535
+	lowest  = 10000 // ports of well-known services are below it
+	highest = 65535
 )
 
-// FreePorts finds distinct free TCP ports of the machine, outside its ephemeral range. Another
+// Free finds distinct free TCP ports of the machine, outside its ephemeral range. Another
 // process may take one before its use.
-func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
+func Free(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -30,7 +31,7 @@ func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		takenPorts(string(text), taken)
+		collect(string(text), taken)
 	}
 	text, err := m.ReadFile(ctx, "/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +51,9 @@ func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
 	return nil, fmt.Errorf("find a free port: nearly all from %d to %d are taken", low, high)
 }
 
-// takenPorts collects the local ports of a table such as /proc/net/tcp: in hexadecimal after
+// collect collects the local ports of a table such as /proc/net/tcp: in hexadecimal after
 // the address, in each line after the first.
-func takenPorts(table string, taken map[int]bool) {
+func collect(table string, taken map[int]bool) {
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
 		if len(f) < 2 {
@@ -69,18 +70,18 @@ func takenPorts(table string, taken map[int]bool) {
 func portRange(text string) (low, high int) {
 	f := strings.Fields(text)
 	if len(f) != 2 {
-		return lowestPort, highestPort
+		return lowest, highest
 	}
 	first, err1 := strconv.Atoi(f[0])
 	last, err2 := strconv.Atoi(f[1])
 	const few = 1000
 	switch {
 	case err1 != nil, err2 != nil:
-		return lowestPort, highestPort
-	case first-lowestPort >= highestPort-last && first-lowestPort >= few:
-		return lowestPort, min(first-1, highestPort)
-	case highestPort-last >= few:
-		return max(last+1, lowestPort), highestPort
+		return lowest, highest
+	case first-lowest >= highest-last && first-lowest >= few:
+		return lowest, min(first-1, highest)
+	case highest-last >= few:
+		return max(last+1, lowest), highest
 	}
-	return lowestPort, highestPort // all ports are ephemeral: use them nevertheless
+	return lowest, highest // all ports are ephemeral: use them nevertheless
 }

@@ -1,4 +1,4 @@
-package service
+package ports
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 func TestRangesOfPorts(t *testing.T) {
 	for text, want := range map[string][2]int{
-		"32768\t60999\n": {lowestPort, 32767}, "1024 40000": {40001, highestPort}, "10000 65535": {lowestPort, highestPort}, "": {lowestPort, highestPort},
-		"a b": {lowestPort, highestPort}, "5000 6000": {lowestPort, highestPort}, "70000 80000": {lowestPort, highestPort},
+		"32768\t60999\n": {lowest, 32767}, "1024 40000": {40001, highest}, "10000 65535": {lowest, highest}, "": {lowest, highest},
+		"a b": {lowest, highest}, "5000 6000": {lowest, highest}, "70000 80000": {lowest, highest},
 	} {
 		if low, high := portRange(text); low != want[0] || high != want[1] {
 			t.Errorf("%q: from %d to %d, want %v", text, low, high, want)
@@ -42,7 +42,7 @@ func TestPortsThatAreTakenThere(t *testing.T) {
 	head := "  sl  local_address rem_address   st tx_queue\n"
 	var listening strings.Builder
 	listening.WriteString(head)
-	for p := lowestPort; p <= 32767; p++ {
+	for p := lowest; p <= 32767; p++ {
 		if p%100 != 0 {
 			fmt.Fprintf(&listening, "   0: 0100007F:%04X 00000000:0000 0A 0\n", p)
 		}
@@ -50,7 +50,7 @@ func TestPortsThatAreTakenThere(t *testing.T) {
 	m := table{files: map[string]string{"/proc/net/tcp": head, "/proc/net/tcp6": listening.String(), "/proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}}
 	found := 0
 	for range 20 { // one of a hundred ports is free, so a search may fail
-		ports, err := FreePorts(t.Context(), m, 1)
+		ports, err := Free(t.Context(), m, 1)
 		if err == nil && ports[0]%100 != 0 {
 			t.Fatalf("port %d is taken", ports[0])
 		}
@@ -61,26 +61,11 @@ func TestPortsThatAreTakenThere(t *testing.T) {
 	if found == 0 {
 		t.Error("no search finds a free port")
 	}
-	if ports, err := FreePorts(t.Context(), table{}, 3); err != nil || len(ports) != 3 {
+	if ports, err := Free(t.Context(), table{}, 3); err != nil || len(ports) != 3 {
 		t.Errorf("where the kernel does not tell: %v, %v", ports, err)
 	}
 	m.err = errors.New("the line is cut")
-	if _, err := FreePorts(t.Context(), m, 1); !errors.Is(err, m.err) {
+	if _, err := Free(t.Context(), m, 1); !errors.Is(err, m.err) {
 		t.Errorf("got %v", err)
 	}
-}
-
-// The error of an unreachable machine does not say that a program is missing.
-func TestAProgramOnAMachineThatIsGone(t *testing.T) {
-	_, err := Program{Names: []string{"red"}, Install: "apt install red"}.Find(t.Context(), cut{})
-	if err == nil || strings.Contains(err.Error(), "install") || !strings.Contains(err.Error(), "the line is cut") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// cut is a machine that cannot be reached.
-type cut struct{ platform.Machine }
-
-func (cut) Run(context.Context, platform.Command) (platform.Result, error) {
-	return platform.Result{}, errors.New("the line is cut")
 }
