@@ -24,47 +24,70 @@ import (
 // written is how much a ledger is taken of, in bytes.
 const written = 512 << 20
 
-// Ledger writes large blocks through clusters of several kinds, and holds the bytes of clients, OSDs and devices against theory.
+// Ledger writes large blocks through pools of several kinds of one cluster, and holds the bytes of clients, OSDs and devices against theory.
+// What is written after the OSDs say that they are settled is held against nothing.
 func Ledger() (all []measured.Result, err error) {
-	for _, c := range []struct {
-		settings parameter.Settings
-		compress string  // share of what is written that compresses away
-		theory   float64 // bytes of devices per byte of clients
-	}{
-		{parameter.Settings{"redundancy": "replica:2"}, "0", 2},
-		{parameter.Settings{"redundancy": "replica:3"}, "0", 3},
-		{parameter.Settings{"redundancy": "ec:2+1"}, "0", 1.5},
-		{parameter.Settings{"redundancy": "ec:3+1"}, "0", 4. / 3},
-		{parameter.Settings{"redundancy": "replica:2", "compression": "lz4"}, "70", 1}, // blobs of 8 KiB become at most 4 KiB, which is the unit of allocation
-	} {
-		err = on(c.settings, func(ctx context.Context, i service.Instance, at load.Endpoint, _ time.Duration) error {
-			before, err := drained(ctx, i)
-			if err != nil {
+	err = on(nil, func(ctx context.Context, i service.Instance, _ load.Endpoint, _ time.Duration) error {
+		for _, c := range []struct {
+			settings parameter.Settings
+			compress string  // share of what is written that compresses away
+			theory   float64 // bytes of devices per byte of clients
+		}{
+			{parameter.Settings{"redundancy": "replica:2"}, "0", 2},
+			{parameter.Settings{"redundancy": "replica:3"}, "0", 3},
+			{parameter.Settings{"redundancy": "ec:2+1"}, "0", 1.5},
+			{parameter.Settings{"redundancy": "ec:3+1"}, "0", 4. / 3},
+			{parameter.Settings{"redundancy": "replica:2", "compression": "lz4"}, "70", 1}, // blobs of 8 KiB become at most 4 KiB, which is the unit of allocation
+		} {
+			if err := i.(service.Adapter).Adapt(ctx, c.settings); err != nil {
 				return err
 			}
-			client, err := write(ctx, at, c.compress)
-			if err != nil {
-				return err
-			}
-			after, err := drained(ctx, i)
-			if err != nil {
-				return err
-			}
-			of := func(name string) float64 { return after[name] - before[name] }
 			what := c.settings["redundancy"]
 			if c.settings["compression"] != "" {
 				what += " with " + c.settings["compression"] + ", data of 10:3"
 			}
-			all = append(all,
-				measured.Result{What: what + ", 1 MiB sequential: device bytes per client byte", Got: of("ceph.device_write_bytes") / client, Against: "theory", Limit: c.theory, Unit: "bytes"},
-				measured.Result{What: what + ": bytes written, as the OSDs count", Got: of("ceph.write_bytes"), Against: "fio", Limit: client, Unit: "bytes"})
-			return nil
-		})
-		if err != nil {
-			return all, err
+			some, err := sequential(ctx, i, what, c.compress, c.theory)
+			if all = append(all, some...); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	return all, err
+}
+
+// sequential writes large blocks into the present pool.
+func sequential(ctx context.Context, i service.Instance, what, compress string, theory float64) ([]measured.Result, error) {
+	at, err := i.Endpoint("rbd")
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	before, err := quiet(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	client, err := write(ctx, at, compress)
+	if err != nil {
+		return nil, err
+	}
+	ended := time.Now()
+	settled, err := drained(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(ended).Seconds()
+	after, err := quiet(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	of := func(name string) float64 { return after[name] - before[name] }
+	return []measured.Result{
+		{What: what + ", 1 MiB sequential: device bytes per client byte", Got: of("ceph.device_write_bytes") / client, Against: "theory", Limit: theory, Unit: "bytes"},
+		{What: what + ": bytes written, as the OSDs count", Got: of("ceph.write_bytes"), Against: "fio", Limit: client, Unit: "bytes"},
+		{What: what + ": space allocated in the pool, per client byte", Got: after["ceph.allocated"] / client, Against: "theory", Limit: theory, Unit: "bytes"},
+		{What: what + ": settled after the load", Got: took, Against: "allowed", Limit: 10, Unit: "s"},
+		{What: what + ": bytes written to devices until then", Got: settled["ceph.device_write_bytes"] - before["ceph.device_write_bytes"], Against: "until they are quiet", Limit: of("ceph.device_write_bytes"), Unit: "bytes"},
+	}, nil
 }
 
 // Starting measures the start of a cluster of 4 OSDs and its memory when it is idle.
@@ -122,8 +145,24 @@ func on(settings parameter.Settings, do func(ctx context.Context, i service.Inst
 	return do(ctx, i, at, start)
 }
 
-// drained reads the counters when the devices are not written any more.
+// drained reads the counters when the cluster says that it is settled.
 func drained(ctx context.Context, i service.Instance) (map[string]float64, error) {
+	const most = time.Minute
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		busy, _, err := i.(service.Settling).Unsettled(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case busy == "":
+			return i.Counters(ctx)
+		case time.Since(began) > most:
+			return nil, fmt.Errorf("the cluster is not settled after %s: %s", most, busy)
+		}
+	}
+}
+
+// quiet reads the counters when the devices are not written any more.
+func quiet(ctx context.Context, i service.Instance) (map[string]float64, error) {
 	const quiet, most = 2 * time.Second, time.Minute
 	var last map[string]float64
 	for began, since := time.Now(), time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -145,29 +184,47 @@ func drained(ctx context.Context, i service.Instance) (map[string]float64, error
 
 // write writes an image once from end to end, and returns the bytes that fio counts.
 func write(ctx context.Context, at load.Endpoint, compress string) (float64, error) {
-	conf := "CEPH_CONF=" + at.Address
-	made := exec.CommandContext(ctx, "rbd", "--pool", at.Database, "create", "--size", strconv.Itoa(written)+"B", "ledger")
-	made.Env = append(os.Environ(), conf)
+	if err := makeImage(ctx, at); err != nil {
+		return 0, err
+	}
+	out, err := fio(ctx, at, "--rw=write", "--bs=1m", "--iodepth=8", fmt.Sprint("--size=", written), "--refill_buffers=1", "--buffer_compress_percentage="+compress)
+	if err == nil && out.Write.Bytes <= 0 {
+		err = errors.New("fio wrote nothing")
+	}
+	return out.Write.Bytes, err
+}
+
+func makeImage(ctx context.Context, at load.Endpoint) error {
+	made := exec.CommandContext(ctx, "rbd", "--conf", at.Address, "--pool", at.Database, "create", "--size", strconv.Itoa(written)+"B", "ledger")
 	if out, err := made.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("create an image: %w: %s", err, out)
+		return fmt.Errorf("create an image: %w: %s", err, out)
 	}
-	fio := exec.CommandContext(ctx, "fio", "--name=ledger", "--ioengine=rbd", "--clientname=admin", "--pool="+at.Database, "--rbdname=ledger",
-		"--rw=write", "--bs=1m", "--iodepth=8", fmt.Sprint("--size=", written), "--refill_buffers=1", "--buffer_compress_percentage="+compress, "--output-format=json")
-	fio.Env = append(os.Environ(), conf)
-	out, err := fio.Output()
+	return nil
+}
+
+// job is what fio says of a load.
+type job struct{ Read, Write direction }
+
+type direction struct {
+	Bytes   float64 `json:"io_bytes"`
+	Count   float64 `json:"total_ios"`
+	Latency struct {
+		Mean float64 `json:"mean"` // ns
+	} `json:"lat_ns"`
+}
+
+// fio runs a load on the image.
+func fio(ctx context.Context, at load.Endpoint, more ...string) (job, error) {
+	argv := append([]string{"--name=ledger", "--ioengine=rbd", "--direct=1", "--clientname=admin", "--pool=" + at.Database, "--rbdname=ledger", "--output-format=json"}, more...)
+	run := exec.CommandContext(ctx, "fio", argv...)
+	run.Env = append(os.Environ(), "CEPH_CONF="+at.Address)
+	out, err := run.Output()
 	if err != nil {
-		return 0, fmt.Errorf("fio: %w", err)
+		return job{}, fmt.Errorf("fio: %w", err)
 	}
-	var said struct {
-		Jobs []struct {
-			Write struct {
-				Bytes float64 `json:"io_bytes"`
-			}
-		}
+	var said struct{ Jobs []job }
+	if err := json.Unmarshal(out[max(0, bytes.IndexByte(out, '{')):], &said); err != nil || len(said.Jobs) != 1 {
+		return job{}, fmt.Errorf("fio printed no result: %w", err)
 	}
-	at0 := max(0, bytes.IndexByte(out, '{'))
-	if err := json.Unmarshal(out[at0:], &said); err != nil || len(said.Jobs) != 1 || said.Jobs[0].Write.Bytes <= 0 {
-		return 0, fmt.Errorf("fio wrote nothing: %v", err)
-	}
-	return said.Jobs[0].Write.Bytes, nil
+	return said.Jobs[0], nil
 }

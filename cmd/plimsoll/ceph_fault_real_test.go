@@ -155,15 +155,19 @@ func TestRealClusterDiesWithPlimsoll(t *testing.T) {
 	}
 }
 
-// Images that exceed the OSDs, divided by the redundancy, are refused in one line before they are filled.
+// Images that exceed the OSDs with their redundancy are refused in one line before the start: those of one arm, and those of all arms of one cluster.
 func TestRealImagesTooLargeForTheCluster(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a real Ceph cluster")
 	}
-	for redundancy, size := range map[string]string{"replica:2": "1400MiB", "ec:2+1": "1800MiB"} {
+	for _, c := range []struct{ redundancy, size, factors, want string }{
+		{"replica:2", "1400MiB", "", "the data takes 2.73GiB in service ceph"},
+		{"ec:2+1", "1800MiB", "", "the data takes 2.64GiB in service ceph"},
+		{"replica:2", "700MiB", "factors: {ceph.compression: [none, lz4]}", "the data of 2 arms takes 2.73GiB in service ceph"},
+	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "images.yaml")
-		text := strings.NewReplacer("size: 1GiB", "size: 1GiB, redundancy: '"+redundancy+"'", "size: 64MiB", "size: "+size).Replace(imageFaultStudy)
+		text := strings.NewReplacer("size: 1GiB", "size: 1GiB, redundancy: '"+c.redundancy+"'", "size: 64MiB", "size: "+c.size).Replace(imageFaultStudy) + c.factors + "\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -173,8 +177,11 @@ func TestRealImagesTooLargeForTheCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = l.Run(t.Context(), lab.Request{Source: *source, Dir: filepath.Join(dir, "results"), Seed: 1})
-		if err == nil || !strings.Contains(err.Error(), "1 images of "+size) || !strings.Contains(err.Error(), "the cluster can hold") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", redundancy, err)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "but that holds 2.55GiB") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", c.redundancy, err)
+		}
+		if _, started := os.Stat(filepath.Join(dir, "results", "scratch")); started == nil {
+			t.Errorf("%s: it was started", c.redundancy)
 		}
 	}
 }

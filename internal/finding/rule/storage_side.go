@@ -21,7 +21,7 @@ const (
 var storageSide = Rule{
 	Name:  "storage_side",
 	Doc:   "which side limits a storage cluster: the load, its CPU, one OSD, the CPU of the OSDs, the network, or the devices",
-	Needs: []string{"mean", "ceph.writes.latency|ceph.reads.latency"},
+	Needs: []string{"ceph.latency.client"},
 	About: "ceph.operations",
 	Check: func(c *Case, arm int) *Found {
 		p, ok := c.storagePath(arm)
@@ -32,7 +32,7 @@ var storageSide = Rule{
 			if f := side(c, arm, p); f != nil {
 				f.Grade = finding.AccountsFor
 				f.Evidence = append(f.Evidence, evidence("client latency", p.client+p.inside, "s"), evidence("outside the OSDs", p.client, "s"), evidence("queue", p.queue, "s"),
-					evidence("network and other copies", p.network, "s"), evidence("device", p.device, "s"), evidence("rest of the OSDs", max(0, p.inside-p.queue-p.network-p.device), "s"))
+					evidence("network and other copies", p.network, "s"), evidence("device", p.device, "s"), evidence("rest of the OSDs", p.inside-p.queue-p.network-p.device, "s"))
 				f.Says += ". Of {client latency} that a client waits, {outside the OSDs} pass outside the OSDs, {queue} in their queues, {network and other copies} on the way to other copies and {device} in devices."
 				return f
 			}
@@ -46,32 +46,29 @@ type storagePath struct {
 	client  float64 // client, messenger and network before the primary OSD
 	inside  float64 // the primary OSD; the sum of the following parts and of the rest
 	queue   float64
-	network float64 // what other copies take beyond their own commit, and the CPU of the primary
+	network float64 // what other copies take beyond their own commit
 	device  float64 // flushes and reads
 	flushes float64 // utilisation of the threads that flush
 	osds    float64
 }
 
-// storagePath divides the latency of the clients: that of the primary OSD is within it, and the stages of the OSD are within that.
+// storagePath divides the latency of the clients by its parts in the records.
 func (c *Case) storagePath(arm int) (*storagePath, bool) {
 	mean := func(name string) float64 {
 		v, _ := c.Table.Mean(arm, name)
 		return v
 	}
-	client, ok := c.Table.Mean(arm, "mean")
+	client, ok := c.Table.Mean(arm, "ceph.latency.client")
 	writes, reads := mean("ceph.writes.count"), mean("ceph.reads.count")
 	if !ok || writes+reads <= 0 {
 		return nil, false
 	}
-	p := &storagePath{osds: mean("ceph.up"), queue: mean("ceph.queue.latency")}
-	share := writes / (writes + reads)
-	p.inside = (mean("ceph.writes.time") + mean("ceph.reads.time")) / (writes + reads)
-	p.client = max(0, client-p.inside)
-	stored := max(mean("ceph.commits.latency"), mean("ceph.replicas.latency"))
-	if mean("ceph.replicas.count") > 0 {
-		p.network = share * max(0, mean("ceph.writes.latency")-p.queue-stored)
-	}
-	p.device = share*min(mean("ceph.flushes.latency"), mean("ceph.commits.latency")) + (1-share)*min(mean("ceph.device_reads.latency"), mean("ceph.reads.latency"))
+	p := &storagePath{client: client, queue: mean("ceph.latency.queue"), osds: mean("ceph.up")}
+	commit, copies := mean("ceph.latency.commit"), mean("ceph.latency.copies")
+	p.inside = p.queue + commit + copies + mean("ceph.latency.read") + mean("ceph.latency.rest")
+	slower := max(0, writes/(writes+reads)*mean("ceph.replicas.latency")-commit) // other copies than the one of the primary OSD
+	p.network = max(0, copies-slower)
+	p.device = mean("ceph.latency.flush") + mean("ceph.latency.read")
 	p.flushes = mean("ceph.flushes.time") / max(p.osds, 1)
 	return p, true
 }

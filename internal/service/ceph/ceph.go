@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"strconv"
 	"time"
 
-	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
@@ -47,8 +45,12 @@ func Kind() service.Kind {
 		Name:    "ceph",
 		Doc:     "Ceph cluster for block storage, started for the study, or a cluster you provide",
 		Speaks:  []string{protocol},
+		Adapts:  adapts,
 		Metrics: metrics(),
 		Ratios:  ratios(),
+		Drained: drained(),
+		Derived: partMetrics(),
+		Derive:  divideLatency,
 	}, defaults(), build)
 }
 
@@ -56,10 +58,11 @@ func build(s Settings) (service.Service, error) {
 	if at, err := s.provided(); at != nil || err != nil {
 		return at, err
 	}
-	r, err := parseRedundancy(s.Redundancy)
+	p, err := s.policy()
 	if err != nil {
 		return nil, err
 	}
+	r := p.redundancy
 	if n := r.chunks(); n > s.OSDs {
 		return nil, fmt.Errorf("redundancy %s requires %d OSDs, each for one part, and osds is %d", s.Redundancy, n, s.OSDs)
 	}
@@ -69,7 +72,7 @@ func build(s Settings) (service.Service, error) {
 	if s.Network == hostNetwork && s.Bandwidth > 0 {
 		return nil, errors.New("network_rate is that of a namespace: set network: namespace")
 	}
-	return fresh{s.private(r), s.Fault == kill || s.Fault == restart}, nil
+	return fresh{s.private(p), s.Fault == kill || s.Fault == restart}, nil
 }
 
 // fresh is a service that is started again for each trial if a load damages it.
@@ -92,14 +95,15 @@ func (f fresh) Check(ctx context.Context, env service.Env) (service.Needs, error
 // memory is what an OSD takes beside its cache when it does little.
 const memory = 300 << 20
 
-func (s Settings) private(r redundancy) service.Private {
+func (s Settings) private(p policy) service.Private {
 	return service.Private{
 		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespace,
 		Needs: service.Needs{
 			Disk: int64(s.OSDs) * (64 << 20), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
+			Copies: p.redundancy.amplification(), Capacity: int64(s.raw()),
 		},
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
-			return s.daemon(env, place, r)
+			return s.daemon(env, place, p)
 		},
 	}
 }
@@ -131,48 +135,38 @@ func (s Settings) fits(ctx context.Context, m platform.Machine) error {
 	return nil
 }
 
-// capacity is how much data the cluster holds before OSDs are nearly full.
-func (s Settings) capacity(r redundancy) int64 {
-	const nearlyFull = .85 // mon_osd_nearfull_ratio
-	return int64(nearlyFull * float64(s.Size) * float64(s.OSDs) / r.amplification())
-}
-
-// room is how much data the disk below a folder has space for, with redundancy.
-func room(ctx context.Context, m platform.Machine, dir string, r redundancy) int64 {
-	const spare = .9
-	out, err := m.Run(ctx, platform.Command{Argv: []string{"stat", "--file-system", "--format", "%a %S", "--", dir}})
-	var blocks, size int64
-	if _, failed := fmt.Sscan(string(out.Stdout), &blocks, &size); err != nil || failed != nil {
-		return math.MaxInt64
-	}
-	return int64(spare * float64(blocks) * float64(size) / r.amplification())
-}
-
 // socketOf is the admin socket of a daemon, such as osd.0.
 func socketOf(dir, daemon string) string { return path.Join(dir, daemon+".asok") }
 
 // longestSocket is the longest path of a Unix socket, in bytes.
 const longestSocket = 107
 
-func (s Settings) daemon(env service.Env, place service.Location, r redundancy) (service.Daemon, error) {
+func (s Settings) daemon(env service.Env, place service.Location, p policy) (service.Daemon, error) {
 	near := ""
 	if s.Network == namespace {
 		near, place.Host = addresses(place.Ports[0])
 	}
-	c := &cluster{machine: env.Machine, conf: path.Join(place.Dir, confFile), dir: place.Dir, osds: s.OSDs}
+	text := s.conf(place)
+	c := &cluster{daemons: daemons{env.Machine, place.Dir, s.OSDs}, monitor: monitor{env.Machine, path.Join(place.Dir, confFile)}, text: text, policy: p}
+	files := service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, text), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(p.commands()))))
 	return service.Daemon{
 		Argv:  []string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1]), near, s.shaping()},
-		Files: service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, s.conf(place)), service.Files("commands", s.commands(r))),
+		Files: files,
 		Ready: func(ctx context.Context) (service.Live, error) {
-			if err := c.ready(ctx); err != nil {
+			if err := c.daemons.ready(ctx); err != nil {
 				return service.Live{}, err
 			}
-			at := load.Endpoint{Network: "ceph", Address: c.conf, Database: pool, Capacity: min(s.capacity(r), room(ctx, env.Machine, place.Dir, r))}
+			all, err := c.daemons.space(ctx)
+			if err != nil {
+				return service.Live{}, err
+			}
+			c.space.turn(p.name(), all)
+			capacity, err := c.capacity(ctx, s, p)
 			return service.Live{
-				Endpoints: map[string]load.Endpoint{protocol: at},
-				Observe:   s.observer(c), Count: c.countPrivate, Unsettled: c.unsettled,
+				Endpoints: c.endpoints(p, capacity), Adapt: c.adapt,
+				Observe: c.observe, Count: c.countPrivate, Unsettled: c.daemons.unsettled,
 				Pending: s.pending(), Disturb: s.disturber(c),
-			}, nil
+			}, err
 		},
 	}, nil
 }

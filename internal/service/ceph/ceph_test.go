@@ -16,6 +16,9 @@ import (
 	"plimsoll/internal/service/servicetest"
 )
 
+// pool is the pool of the default settings.
+const pool = "plimsoll-r2"
+
 func here(t *testing.T) platform.Machine {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -67,7 +70,7 @@ func TestRealProvided(t *testing.T) {
 	m := here(t)
 	own, dir := started(t, m, parameter.Settings{"compression": "lz4"})
 	use := func(more parameter.Settings) (service.Service, error) {
-		settings := parameter.Settings{"address": filepath.Join(dir, confFile), "pool": pool}
+		settings := parameter.Settings{"address": filepath.Join(dir, confFile), "pool": "plimsoll-r2-lz4"}
 		maps.Copy(settings, more)
 		return Kind().New(settings)
 	}
@@ -93,7 +96,7 @@ func TestRealProvided(t *testing.T) {
 		t.Fatal(err)
 	}
 	observed, err := guest.Observed(t.Context())
-	if err != nil || observed["redundancy"] != "replica:2" || observed["compression"] != "lz4" || observed["pool"] != pool {
+	if err != nil || observed["redundancy"] != "replica:2" || observed["compression"] != "lz4" || observed["pool"] != "plimsoll-r2-lz4" {
 		t.Errorf("observed %v, %v", observed, err)
 	}
 	got, want := counted(t, guest), counted(t, own)
@@ -104,7 +107,7 @@ func TestRealProvided(t *testing.T) {
 		t.Errorf("unsettled: %q, %v, %v", busy, known, err)
 	}
 	manager(t, filepath.Join(dir, confFile))
-	space, err := Survey(t.Context(), m, filepath.Join(dir, confFile), pool)
+	space, err := Survey(t.Context(), m, filepath.Join(dir, confFile), "plimsoll-r2-lz4")
 	// Three OSDs of 2 GiB hold less than 3 GiB with two copies of each byte.
 	if err != nil || space.Hosts != 1 || space.OSDs != 3 || space.Free < 2<<30 || space.Free > 3<<30 || space.Total < space.Free {
 		t.Errorf("surveyed %+v, %v", space, err)
@@ -123,7 +126,7 @@ func TestRealProvided(t *testing.T) {
 // manager starts the manager of a private cluster, which has none, and waits until it reports the space of pools.
 func manager(t *testing.T, conf string) {
 	t.Helper()
-	if _, err := Survey(t.Context(), here(t), conf, pool); err == nil || !strings.Contains(err.Error(), "start ceph-mgr") {
+	if _, err := Survey(t.Context(), here(t), conf, "plimsoll-r2-lz4"); err == nil || !strings.Contains(err.Error(), "start ceph-mgr") {
 		t.Errorf("without a manager: %v", err)
 	}
 	dir := t.TempDir()
@@ -138,7 +141,7 @@ func manager(t *testing.T, conf string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for began := time.Now(); ; <-tick.C {
-		_, err := Survey(t.Context(), here(t), conf, pool)
+		_, err := Survey(t.Context(), here(t), conf, "plimsoll-r2-lz4")
 		if err == nil {
 			return
 		}

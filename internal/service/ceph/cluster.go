@@ -2,69 +2,45 @@ package ceph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"plimsoll/internal/platform"
 )
 
-// cluster is a cluster that runs.
-type cluster struct {
+// daemons are the daemons of a private cluster, which have admin sockets.
+type daemons struct {
 	machine platform.Machine
-	conf    string // the configuration of clients
-	dir     string // of a private cluster
-	osds    int    // of a private cluster
+	dir     string
+	osds    int
+}
 
-	mu   sync.Mutex
-	last map[int]map[string]float64 // by OSD: its counters when they were read last
-	lost map[string]float64         // those of former processes of OSDs
-	pids map[int]string             // of the processes that they are of; empty where these are not known
+// cluster is a private cluster that runs.
+type cluster struct {
+	daemons daemons
+	monitor monitor
+	totals  totals
+	space   shares
+	text    []byte // the configuration of the daemons
+
+	mu     sync.Mutex
+	policy policy         // of the images
+	ids    map[string]int // numbers of pools, by name
 }
 
 func osd(n int) string { return "osd." + strconv.Itoa(n) }
 
 // ask sends a command to the admin socket of a daemon.
-func (c *cluster) ask(ctx context.Context, daemon, command string, answer any) error {
-	return c.command(ctx, daemon, map[string]string{"prefix": command}, answer)
+func (d *daemons) ask(ctx context.Context, daemon, command string, answer any) error {
+	return d.command(ctx, daemon, map[string]any{"prefix": command}, answer)
 }
 
 // command does so with arguments.
-func (c *cluster) command(ctx context.Context, daemon string, command map[string]string, answer any) error {
+func (d *daemons) command(ctx context.Context, daemon string, command map[string]any, answer any) error {
 	command["format"] = "json"
-	return ask(ctx, c.machine, socketOf(c.dir, daemon), command, answer)
-}
-
-// client runs the client of the cluster.
-func (c *cluster) client(ctx context.Context, stdin string, command ...string) (platform.Result, error) {
-	return c.machine.Run(ctx, platform.Command{
-		Argv:  append([]string{"env", "-u", "CEPH_ARGS", "ceph", "--conf", c.conf, "--connect-timeout", "10", "--format", "json"}, command...),
-		Stdin: strings.NewReader(stdin),
-	})
-}
-
-// monitor sends commands to the monitor through one process of the client, and returns their answers.
-func (c *cluster) monitor(ctx context.Context, commands ...string) ([]json.RawMessage, error) {
-	r, err := c.client(ctx, strings.Join(commands, "\n")+"\n")
-	if err != nil {
-		return nil, err
-	}
-	if r.Exit != 0 {
-		return nil, fmt.Errorf("ceph ended with status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
-	}
-	var answers []json.RawMessage
-	for line := range strings.Lines(string(r.Stdout)) {
-		if line = strings.TrimSpace(line); line != "" {
-			answers = append(answers, json.RawMessage(line))
-		}
-	}
-	if len(answers) != len(commands) {
-		return nil, fmt.Errorf("ceph answered %d of %d commands: %s", len(answers), len(commands), strings.TrimSpace(string(r.Stderr)))
-	}
-	return answers, nil
+	return ask(ctx, d.machine, socketOf(d.dir, daemon), command, answer)
 }
 
 // status is what an OSD says of itself.
@@ -74,15 +50,26 @@ type status struct {
 	Map    int    `json:"newest_map"`
 }
 
-func (c *cluster) status(ctx context.Context, n int) (is status, err error) {
-	err = c.ask(ctx, osd(n), "status", &is)
+func (d *daemons) status(ctx context.Context, n int) (is status, err error) {
+	err = d.ask(ctx, osd(n), "status", &is)
 	return is, err
 }
 
+// option reads an option of the OSDs.
+func (d *daemons) option(ctx context.Context, name string) (value string, err error) {
+	for n := range d.osds {
+		var all map[string]string
+		if err = d.command(ctx, osd(n), map[string]any{"prefix": "config get", "var": name}, &all); err == nil {
+			return all[name], nil
+		}
+	}
+	return "", err
+}
+
 // ready fails until all OSDs run and all placement groups serve.
-func (c *cluster) ready(ctx context.Context) error {
-	for n := range c.osds {
-		is, err := c.status(ctx, n)
+func (d *daemons) ready(ctx context.Context) error {
+	for n := range d.osds {
+		is, err := d.status(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -93,9 +80,19 @@ func (c *cluster) ready(ctx context.Context) error {
 			return fmt.Errorf("%s has no placement groups yet", osd(n))
 		}
 	}
-	busy, err := c.unsettled(ctx)
+	busy, err := d.degraded(ctx)
 	if err == nil && busy != "" {
 		err = errors.New(busy)
 	}
 	return err
+}
+
+// identify finds the number of the pool that holds the data of a policy; 0 if there is none.
+func (c *cluster) identify(ctx context.Context, p policy) (id int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids[p.data()] == 0 {
+		c.ids, err = c.monitor.numbers(ctx)
+	}
+	return c.ids[p.data()], err
 }

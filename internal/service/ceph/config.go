@@ -14,15 +14,10 @@ import (
 //go:embed start.sh
 var starter string
 
-const (
-	confFile = "ceph.conf"
-	pool     = "plimsoll"      // of images; also of their data, where data is copied
-	dataPool = "plimsoll-data" // of the data, where an erasure code protects it
-	profile  = "plimsoll"      // of the erasure code
-	groups   = 32              // placement groups of a pool
-)
+// confFile is the configuration of the daemons.
+const confFile = "ceph.conf"
 
-// conf is the configuration of all daemons and of the clients.
+// conf is the configuration of all daemons and, without their pool, of the clients.
 func (s Settings) conf(place service.Location) []byte {
 	var b strings.Builder
 	b.WriteString("[global]\n")
@@ -61,15 +56,11 @@ func (s Settings) conf(place service.Location) []byte {
 	set("bluestore block size", int64(s.Size))
 	set("bluestore cache autotune", false) // so that cache is exact
 	set("bluestore cache size", int64(s.Cache))
-	set("bluestore csum type", s.Checksum)
 	set("ms async op threads", 1)
 	set("osd op num shards", 2)
 	set("osd op num threads per shard", 1)
 	set("rbd default features", 1) // layering: without an exclusive lock, several clients write to an image
 	b.WriteString("\n[client]\nadmin socket =\nlog to stderr = false\n")
-	if s.erasureCoded() {
-		set("rbd default data pool", dataPool)
-	}
 	return []byte(b.String())
 }
 
@@ -79,43 +70,6 @@ func (s Settings) replication(host string) string {
 		return "127.0.0.2"
 	}
 	return host
-}
-
-func (s Settings) erasureCoded() bool { return strings.HasPrefix(s.Redundancy, "ec:") }
-
-// dataPool is the pool that holds data.
-func (s Settings) dataPool() string {
-	if s.erasureCoded() {
-		return dataPool
-	}
-	return pool
-}
-
-// commands are the commands for the monitor that make the pools, one per line.
-func (s Settings) commands(r redundancy) []byte {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	data, copies := s.dataPool(), r.copies
-	if copies == 0 { // the headers of images are copied too, so that they survive what their data survives
-		copies = 1 + r.coding
-	}
-	say("osd pool create %s %d %d replicated", pool, groups, groups)
-	say("osd pool set %s size %d --yes-i-really-mean-it", pool, copies)
-	say("osd pool set %s min_size %d", pool, max(1, copies-1))
-	say("osd pool application enable %s rbd", pool)
-	if r.copies == 0 {
-		say("osd erasure-code-profile set %s k=%d m=%d crush-failure-domain=osd", profile, r.data, r.coding)
-		say("osd pool create %s %d %d erasure %s", dataPool, groups, groups, profile)
-		say("osd pool set %s allow_ec_overwrites true", dataPool)
-		say("osd pool set %s min_size %d", dataPool, r.data)
-		say("osd pool application enable %s rbd", dataPool)
-	}
-	if s.Compression != "none" {
-		say("osd pool set %s compression_algorithm %s", data, s.Compression)
-		say("osd pool set %s compression_mode aggressive", data)
-	}
-	say("osd pool set %s csum_type %s", data, s.Checksum)
-	return []byte(b.String())
 }
 
 // uuid is a random UUID of version 4 (RFC 4122).

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"plimsoll/internal/platform"
 )
@@ -17,7 +18,7 @@ import (
 func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) {
 	read, pids := map[int]map[string]float64{}, map[int]string{}
 	var trouble error
-	for n := range c.osds {
+	for n := range c.daemons.osds {
 		one, pid, err := c.countOne(ctx, n)
 		if err != nil {
 			trouble = errors.Join(trouble, err)
@@ -28,14 +29,24 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 	if len(read) == 0 {
 		return nil, trouble
 	}
-	all := c.total(read, pids)
-	all[down] = float64(c.osds - len(read))
+	all := c.totals.total(read, pids)
+	is := c.space.of(space{all[stored], all[allocated]})
+	all[stored], all[allocated] = is.stored, is.allocated
+	all[down] = float64(c.daemons.osds - len(read))
 	return all, nil
+}
+
+// totals are the counters of all OSDs.
+type totals struct {
+	mu   sync.Mutex
+	last map[int]map[string]float64 // by OSD: its counters when they were read last
+	lost map[string]float64         // those of former processes of OSDs
+	pids map[int]string             // of the processes that they are of; empty where these are not known
 }
 
 // total adds up the counters of the OSDs that answered. One that did not keeps those it had, and one that started anew
 // goes on from those, so that no sum runs backwards.
-func (c *cluster) total(read map[int]map[string]float64, pids map[int]string) map[string]float64 {
+func (c *totals) total(read map[int]map[string]float64, pids map[int]string) map[string]float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
@@ -69,7 +80,7 @@ func (c *cluster) total(read map[int]map[string]float64, pids map[int]string) ma
 
 // gauge reports whether a metric of an OSD is a level and not a count.
 func gauge(metric string) bool {
-	return slices.Contains([]string{resident, "ceph.stored", "ceph.allocated"}, metric)
+	return slices.Contains([]string{resident, stored, allocated}, metric)
 }
 
 // outlier is the OSD with the slowest commits between two readings, and how many times as slow as the median they were.
@@ -97,21 +108,21 @@ func outlier(before, after map[int]map[string]float64) (osd int, ratio float64, 
 // countOne reads the counters of an OSD.
 func (c *cluster) countOne(ctx context.Context, n int) (all map[string]float64, pid string, err error) {
 	var d dump
-	if err := c.ask(ctx, osd(n), "perf dump", &d); err != nil {
+	if err := c.daemons.ask(ctx, osd(n), "perf dump", &d); err != nil {
 		return nil, "", err
 	}
-	text, err := c.machine.ReadFile(ctx, path.Join(c.dir, osd(n)+".pid"))
+	text, err := c.daemons.machine.ReadFile(ctx, path.Join(c.daemons.dir, osd(n)+".pid"))
 	if err != nil {
 		return nil, "", fmt.Errorf("find the process of %s: %w", osd(n), err)
 	}
 	all, pid = map[string]float64{}, strings.TrimSpace(string(text))
 	d.take(all)
-	return all, pid, c.usage(ctx, pid, all)
+	return all, pid, usage(ctx, c.daemons.machine, pid, all)
 }
 
 // usage adds what a process used: CPU time, memory, and I/O of its block device, which it does directly.
-func (c *cluster) usage(ctx context.Context, pid string, all map[string]float64) error {
-	stat, err := c.machine.ReadFile(ctx, "/proc/"+pid+"/stat")
+func usage(ctx context.Context, m platform.Machine, pid string, all map[string]float64) error {
+	stat, err := m.ReadFile(ctx, "/proc/"+pid+"/stat")
 	if err != nil {
 		return fmt.Errorf("read the CPU time of an OSD: %w", err)
 	}
@@ -125,8 +136,8 @@ func (c *cluster) usage(ctx context.Context, pid string, all map[string]float64)
 		return v
 	}
 	all[cpu] = (number(fields[user]) + number(fields[system])) / ticks
-	all[resident] = number(fields[pages]) * c.page(ctx)
-	io, err := c.machine.ReadFile(ctx, "/proc/"+pid+"/io")
+	all[resident] = number(fields[pages]) * page(ctx, m)
+	io, err := m.ReadFile(ctx, "/proc/"+pid+"/io")
 	if err != nil {
 		return nil //nolint:nilerr // a container may keep root from the I/O of another user's processes
 	}
@@ -146,8 +157,8 @@ func (c *cluster) usage(ctx context.Context, pid string, all map[string]float64)
 }
 
 // page is the size of a page of memory on the machine, in bytes.
-func (c *cluster) page(ctx context.Context) float64 {
-	r, err := c.machine.Run(ctx, platform.Command{Argv: []string{"getconf", "PAGESIZE"}})
+func page(ctx context.Context, m platform.Machine) float64 {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"getconf", "PAGESIZE"}})
 	if n, failed := strconv.ParseFloat(strings.TrimSpace(string(r.Stdout)), 64); err == nil && failed == nil {
 		return n
 	}

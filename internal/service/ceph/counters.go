@@ -2,6 +2,8 @@ package ceph
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
@@ -9,8 +11,9 @@ import (
 
 // counter is a metric that is the sum of a performance counter over all OSDs.
 type counter struct {
-	section, name string // of the counter: see perf dump
-	sum           bool   // of the two values of an average, the sum and not the count
+	section, name string  // of the counter: see perf dump
+	sum           bool    // of the two values of an average, the sum and not the count
+	per           float64 // what is counted is so many of the metric; 0 is one
 	metric        measure.Metric
 }
 
@@ -26,6 +29,14 @@ func osdCounters() []counter {
 			{section: section, name: name, sum: true, metric: measure.Metric{Name: "ceph." + metric + ".time", Unit: "s/s", Doc: "time of " + doc + ", in seconds per second"}},
 		}
 	}
+	time := func(name, metric, doc string) counter {
+		return counter{section: "osd", name: name, sum: true, metric: measure.Metric{Name: "ceph." + metric, Unit: "s/s", Doc: "time of " + doc + ", in seconds per second"}}
+	}
+	writes := func(section, name string, per float64) counter {
+		return counter{section: section, name: name, per: per, metric: measure.Metric{
+			Name: "ceph.device_writes.count", Unit: "1/s", Doc: "number of writes that BlueStore issues to the devices: blobs, deferred writes, and one for each commit and block of its logs",
+		}}
+	}
 	all := []counter{
 		count("osd", "op", "operations", "1/s", "client operations"),
 		count("osd", "op_w_in_bytes", "write_bytes", "B/s", "bytes that clients write"),
@@ -33,8 +44,17 @@ func osdCounters() []counter {
 		count("bluefs", "bytes_written_wal", "log_bytes", "B/s", "bytes written to the write-ahead log of RocksDB"),
 		count("bluestore", "deferred_write_bytes", "deferred_bytes", "B/s", "bytes of small writes, written to the log first and to their place later"),
 		count("osd", "recovery_bytes", "recovery_bytes", "B/s", "bytes copied to restore redundancy"),
-		count("bluestore", "bluestore_stored", "stored", "B", "data stored, before compression and with all copies"),
+		count("bluestore", "bluestore_stored", "stored", "B", "data stored in the pool, before compression and with all copies"),
 		count("bluestore", "bluestore_allocated", "allocated", "B", "space allocated for it"),
+		writes("bluestore", "bluestore_write_new", 1),
+		writes("bluestore", "bluestore_write_small_unused", 1),
+		writes("bluestore", "deferred_write_ops", 1),
+		writes("bluestore", "kv_commit_lat", 1),
+		writes("bluefs", "logged_bytes", 4096),
+		time("op_w_process_latency", "writes.process_time", "client writes in the primary OSD after its queue"),
+		time("op_w_prepare_latency", "writes.prepare_time", "client writes in the primary OSD after its queue, until they are submitted to BlueStore and other OSDs"),
+		time("op_r_process_latency", "reads.process_time", "client reads in the primary OSD after its queue"),
+		time("op_r_prepare_latency", "reads.prepare_time", "client reads in the primary OSD after its queue, until they are read or requested from other OSDs"),
 	}
 	for _, s := range [][]counter{
 		stage("osd", "op_w_latency", "writes", "client writes in the primary OSD"),
@@ -60,6 +80,9 @@ const (
 	down        = "ceph.down"
 	slowest     = "ceph.slowest"
 	slowestBy   = "ceph.slowest.ratio"
+	stored      = "ceph.stored"
+	allocated   = "ceph.allocated"
+	throttled   = "ceph.throttle"
 )
 
 func metrics() []measure.Metric {
@@ -74,9 +97,22 @@ func metrics() []measure.Metric {
 		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
 	}
 	for _, c := range osdCounters() {
-		all = append(all, c.metric)
+		if !slices.Contains(all, c.metric) {
+			all = append(all, c.metric)
+		}
 	}
-	return all
+	return append(all,
+		measure.Metric{Name: throttled + ".count", Unit: "1/s", Doc: "number of waits for a throttle of the OSDs"},
+		measure.Metric{Name: throttled + ".time", Unit: "s/s", Doc: "time of waits for a throttle of the OSDs, in seconds per second"},
+	)
+}
+
+// drained are ratios over a load and what the OSDs still write after it.
+func drained() []service.Ratio {
+	return []service.Ratio{{
+		Metric: measure.Metric{Name: "ceph.amplification.drained", Unit: "1", Doc: "bytes written to devices per byte that clients write, with what is written after the load", Better: measure.LowerIsBetter},
+		Of:     deviceWrite, Per: []string{"ceph.write_bytes"},
+	}}
 }
 
 func ratios() []service.Ratio {
@@ -89,10 +125,13 @@ func ratios() []service.Ratio {
 	amplification := func(name, of, per, doc string) service.Ratio {
 		return service.Ratio{Metric: measure.Metric{Name: "ceph.amplification." + name, Unit: "1", Doc: doc, Better: measure.LowerIsBetter}, Of: of, Per: []string{per}}
 	}
+	size := func(name, of, per, doc string) service.Ratio {
+		return service.Ratio{Metric: measure.Metric{Name: "ceph." + name, Unit: "B", Doc: doc}, Of: of, Per: []string{per}}
+	}
 	return []service.Ratio{
 		amplification("write", deviceWrite, "ceph.write_bytes", "bytes written to devices per byte that clients write"),
 		amplification("read", deviceRead, "ceph.read_bytes", "bytes read from devices per byte that clients read"),
-		amplification("space", "ceph.allocated", "ceph.stored", "space allocated per byte stored; below 1 with compression"),
+		amplification("space", allocated, stored, "space allocated per byte stored; below 1 with compression"),
 		{Metric: measure.Metric{Name: "ceph.operation_cpu", Unit: "s", Doc: "CPU time of the OSDs per client operation", Better: measure.LowerIsBetter}, Of: cpu, Per: []string{"ceph.operations"}},
 		latency("writes", "a client write in the primary OSD, from its arrival to its answer"),
 		latency("reads", "a client read in the primary OSD"),
@@ -101,6 +140,12 @@ func ratios() []service.Ratio {
 		latency("commits", "a commit to BlueStore"),
 		latency("flushes", "a flush of the device"),
 		latency("device_reads", "a read of the device"),
+		latency("throttle", "a wait for a throttle of the OSDs"),
+		size("write_size", "ceph.write_bytes", "ceph.writes.count", "mean size of client writes"),
+		size("read_size", "ceph.read_bytes", "ceph.reads.count", "mean size of client reads"),
+		size("device_write_size", deviceWrite, "ceph.device_writes.count", "mean size of writes to the devices"),
+		size("device_read_size", deviceRead, "ceph.device_reads.count", "mean size of reads of the devices"),
+		{Metric: measure.Metric{Name: "ceph.client_cpu", Unit: "s", Doc: "CPU time of the clients per operation", Better: measure.LowerIsBetter}, Of: "processes.generator.cpu", Per: []string{"ceph.operations"}},
 	}
 }
 
@@ -133,7 +178,13 @@ func (d dump) take(all map[string]float64) {
 		case c.sum:
 			all[c.metric.Name] += v.sum
 		default:
-			all[c.metric.Name] += v.count
+			all[c.metric.Name] += v.count / max(1, c.per)
+		}
+	}
+	for section, values := range d {
+		if strings.HasPrefix(section, "throttle-") {
+			all[throttled+".count"] += values["wait"].count
+			all[throttled+".time"] += values["wait"].sum
 		}
 	}
 }

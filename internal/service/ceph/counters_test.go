@@ -57,7 +57,7 @@ func TestTotalsOnlyGrow(t *testing.T) {
 	at := func(operations, resident float64) map[string]float64 {
 		return map[string]float64{"ceph.commits.count": operations, "ceph.resident": resident}
 	}
-	c := &cluster{}
+	c := &totals{}
 	for i, step := range []struct {
 		read           map[int]map[string]float64
 		pid            string // of osd.1

@@ -70,7 +70,7 @@ func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
 	if _, err := c.countPrivate(ctx); err != nil { // what it counts is gone with it
 		return nil, err
 	}
-	if err := c.machine.WriteFile(ctx, path.Join(c.dir, osd(n)+".down"), nil); err != nil {
+	if err := c.daemons.machine.WriteFile(ctx, path.Join(c.daemons.dir, osd(n)+".down"), nil); err != nil {
 		return nil, fmt.Errorf("kill %s: %w", osd(n), err)
 	}
 	began := time.Now()
@@ -78,8 +78,8 @@ func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
 		return nil, err
 	}
 	err := until(ctx, detecting, "notice of the monitor", func(ctx context.Context) (string, error) {
-		m, err := c.known(ctx)
-		if m.up == c.osds {
+		m, err := c.daemons.known(ctx)
+		if m.up == c.daemons.osds {
 			return "all OSDs are up", err
 		}
 		return "", err
@@ -97,7 +97,7 @@ func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[
 	if err == nil {
 		err = rest(ctx, after-time.Since(began))
 	}
-	if failed := c.machine.WriteFile(context.WithoutCancel(ctx), path.Join(c.dir, osd(n)+".again"), nil); failed != nil {
+	if failed := c.daemons.machine.WriteFile(context.WithoutCancel(ctx), path.Join(c.daemons.dir, osd(n)+".again"), nil); failed != nil {
 		err = errors.Join(err, fmt.Errorf("start %s again: %w", osd(n), failed))
 	}
 	if err != nil {
@@ -113,20 +113,20 @@ func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
 	began := time.Now()
 	whole := 0 // the first map with all OSDs; idle OSDs may hear of a later one after minutes only
 	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (string, error) {
-		m, err := c.known(ctx)
-		if err != nil || m.up < c.osds {
+		m, err := c.daemons.known(ctx)
+		if err != nil || m.up < c.daemons.osds {
 			whole = 0
-			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.osds), err
+			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.daemons.osds), err
 		}
 		if whole == 0 {
 			whole = m.epoch
 		}
-		for n := range c.osds {
-			if is, err := c.status(ctx, n); err != nil || is.Map < whole {
+		for n := range c.daemons.osds {
+			if is, err := c.daemons.status(ctx, n); err != nil || is.Map < whole {
 				return fmt.Sprintf("%s has map %d, and map %d has all OSDs", osd(n), is.Map, whole), err
 			}
 		}
-		return c.unsettled(ctx)
+		return c.daemons.degraded(ctx)
 	})
 	return map[string]float64{recovery: time.Since(began).Seconds()}, err
 }
@@ -137,10 +137,10 @@ type osdMap struct {
 	epoch int
 }
 
-func (c *cluster) known(ctx context.Context) (osdMap, error) {
-	var d dump
-	err := c.ask(ctx, "mon.a", "perf dump", &d)
-	return osdMap{int(d["cluster"]["num_osd_up"].count), int(d["cluster"]["osd_epoch"].count)}, err
+func (d *daemons) known(ctx context.Context) (osdMap, error) {
+	var all dump
+	err := d.ask(ctx, "mon.a", "perf dump", &all)
+	return osdMap{int(all["cluster"]["num_osd_up"].count), int(all["cluster"]["osd_epoch"].count)}, err
 }
 
 // pause stops an OSD for a time. It goes on however that ends.
@@ -157,11 +157,11 @@ func (c *cluster) pause(ctx context.Context, n int, length time.Duration) error 
 
 // signal sends a signal to the process of an OSD.
 func (c *cluster) signal(ctx context.Context, n int, name string) error {
-	pid, err := c.machine.ReadFile(ctx, path.Join(c.dir, osd(n)+".pid"))
+	pid, err := c.daemons.machine.ReadFile(ctx, path.Join(c.daemons.dir, osd(n)+".pid"))
 	if err != nil {
 		return fmt.Errorf("find the process of %s: %w", osd(n), err)
 	}
-	r, err := c.machine.Run(ctx, platform.Command{Argv: []string{"kill", "-" + name, strings.TrimSpace(string(pid))}})
+	r, err := c.daemons.machine.Run(ctx, platform.Command{Argv: []string{"kill", "-" + name, strings.TrimSpace(string(pid))}})
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}

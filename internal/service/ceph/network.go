@@ -57,13 +57,13 @@ func (s Settings) fitsNetwork(ctx context.Context, m platform.Machine) error {
 }
 
 // observeNetwork reads the network of the OSDs back, from the namespace of the first.
-func (c *cluster) observeNetwork(ctx context.Context, observed map[string]string) error {
-	pid, err := c.machine.ReadFile(ctx, path.Join(c.dir, osd(0)+".pid"))
+func (d *daemons) observeNetwork(ctx context.Context, observed map[string]string) error {
+	pid, err := d.machine.ReadFile(ctx, path.Join(d.dir, osd(0)+".pid"))
 	if err != nil {
 		return fmt.Errorf("find the process of %s: %w", osd(0), err)
 	}
 	of := "/proc/" + strings.TrimSpace(string(pid)) + "/ns/net"
-	r, err := c.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "/proc/self/ns/net", of}})
+	r, err := d.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "/proc/self/ns/net", of}})
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *cluster) observeNetwork(ctx context.Context, observed map[string]string
 		return nil
 	}
 	observed["network"] = namespace
-	if r, err = c.machine.Run(ctx, platform.Command{Argv: []string{"nsenter", "--net=" + of, "tc", "-j", "qdisc", "show", "dev", "lo"}}); err != nil {
+	if r, err = d.machine.Run(ctx, platform.Command{Argv: []string{"nsenter", "--net=" + of, "tc", "-j", "qdisc", "show", "dev", "lo"}}); err != nil {
 		return err
 	}
 	rate, err := parseShaping(r.Stdout)

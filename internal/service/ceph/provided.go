@@ -33,11 +33,12 @@ func (s Settings) provided() (service.Service, error) {
 	at.Endpoint.Network, at.Endpoint.Database = "ceph", s.Pool
 	at.Version = version
 	at.Live = func(m platform.Machine, at load.Endpoint) service.Live {
-		c := &cluster{machine: m, conf: at.Address}
+		c, all := &monitor{machine: m, conf: at.Address}, &totals{}
 		return service.Live{
 			Endpoints: map[string]load.Endpoint{protocol: at},
 			Observe:   func(ctx context.Context) (map[string]string, error) { return c.observePool(ctx, at.Database) },
-			Count:     c.countProvided, Unsettled: c.unhealthy,
+			Count:     func(ctx context.Context) (map[string]float64, error) { return c.countProvided(ctx, at.Database, all) },
+			Unsettled: c.unhealthy,
 		}
 	}
 	return at, nil
@@ -49,8 +50,8 @@ func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 	if err != nil {
 		return "", err
 	}
-	c := &cluster{machine: m, conf: at.Address}
-	answers, err := c.monitor(ctx, "osd pool ls")
+	c := &monitor{machine: m, conf: at.Address}
+	answers, err := c.ask(ctx, "osd pool ls")
 	if err != nil {
 		return "", fmt.Errorf("query the cluster of %s: %w", at.Address, err)
 	}
@@ -65,8 +66,8 @@ func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 }
 
 // observePool reads the settings of a pool, and adds the name of the pool.
-func (c *cluster) observePool(ctx context.Context, name string) (map[string]string, error) {
-	answers, err := c.monitor(ctx, "osd pool get "+name+" all")
+func (m *monitor) observePool(ctx context.Context, name string) (map[string]string, error) {
+	answers, err := m.ask(ctx, "osd pool get "+name+" all")
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,8 @@ func (c *cluster) observePool(ctx context.Context, name string) (map[string]stri
 }
 
 // countProvided reads the counters of all OSDs that answer, through the monitor. What their processes use is not known.
-func (c *cluster) countProvided(ctx context.Context) (map[string]float64, error) {
-	r, err := c.client(ctx, "", "tell", "osd.*", "perf", "dump")
+func (m *monitor) countProvided(ctx context.Context, pool string, all *totals) (map[string]float64, error) {
+	r, err := m.run(ctx, "", "tell", "osd.*", "perf", "dump")
 	if err != nil {
 		return nil, fmt.Errorf("read the counters of the OSDs: %w", err)
 	}
@@ -103,12 +104,44 @@ func (c *cluster) countProvided(ctx context.Context) (map[string]float64, error)
 	if len(read) == 0 {
 		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
-	return c.total(read, nil), nil
+	counters := all.total(read, nil)
+	delete(counters, stored) // of all pools
+	delete(counters, allocated)
+	if is, err := m.space(ctx, pool); err == nil && is.stored > 0 {
+		counters[stored], counters[allocated] = is.stored, is.allocated
+	}
+	return counters, nil
+}
+
+// space is what a pool takes, as the manager of the cluster counts every few seconds.
+func (m *monitor) space(ctx context.Context, pool string) (space, error) {
+	answers, err := m.ask(ctx, "df detail")
+	if err != nil {
+		return space{}, err
+	}
+	var used struct {
+		Pools []struct {
+			Name  string `json:"name"`
+			Stats struct {
+				Stored    float64 `json:"stored_raw"` // with all copies
+				Allocated float64 `json:"bytes_used"`
+			} `json:"stats"`
+		} `json:"pools"`
+	}
+	if err := json.Unmarshal(answers[0], &used); err != nil {
+		return space{}, fmt.Errorf("parse the space of pools: %w", err)
+	}
+	for _, p := range used.Pools {
+		if p.Name == pool {
+			return space{p.Stats.Stored, p.Stats.Allocated}, nil
+		}
+	}
+	return space{}, fmt.Errorf("the cluster reports no space of pool %s", pool)
 }
 
 // unhealthy are the warnings of a cluster about lost redundancy.
-func (c *cluster) unhealthy(ctx context.Context) (string, error) {
-	answers, err := c.monitor(ctx, "health")
+func (m *monitor) unhealthy(ctx context.Context) (string, error) {
+	answers, err := m.ask(ctx, "health")
 	if err != nil {
 		return "", err
 	}

@@ -33,17 +33,3 @@ func FuzzRedundancy(f *testing.F) {
 		}
 	})
 }
-
-// The capacity is what is left of 85 % of all OSDs, with redundancy.
-func TestCapacity(t *testing.T) {
-	for text, want := range map[string]int64{"replica:2": 170 << 20, "ec:3+1": 255 << 20, "replica:4": 85 << 20} {
-		s := Settings{OSDs: 4, Size: 100 << 20, Redundancy: text}
-		r, err := parseRedundancy(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.capacity(r); got>>10 != want>>10 && got>>10 != want>>10-1 {
-			t.Errorf("%s: got %d, want %d", text, got, want)
-		}
-	}
-}

@@ -21,7 +21,7 @@ const (
 
 // ask sends a command to the admin socket of a daemon and decodes the answer. The command is JSON and a zero byte; the answer is its
 // length in four bytes, the most significant first, and JSON (src/common/admin_socket.cc).
-func ask(ctx context.Context, m platform.Machine, socket string, command map[string]string, answer any) error {
+func ask(ctx context.Context, m platform.Machine, socket string, command map[string]any, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
 	conn, err := service.Dial(ctx, m, load.Endpoint{Network: "unix", Address: socket})
@@ -41,9 +41,9 @@ func ask(ctx context.Context, m platform.Machine, socket string, command map[str
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("ask %s for %s: %w", socket, command["prefix"], context.Cause(ctx))
+		return fmt.Errorf("ask %s for %v: %w", socket, command["prefix"], context.Cause(ctx))
 	case err != nil:
-		return fmt.Errorf("ask %s for %s: %w", socket, command["prefix"], err)
+		return fmt.Errorf("ask %s for %v: %w", socket, command["prefix"], err)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ func Survey(ctx context.Context, m platform.Machine, conf, pool string) (Space, 
 	if _, err := find(ctx, m, "ceph"); err != nil {
 		return Space{}, err
 	}
-	c := &cluster{machine: m, conf: conf}
-	answers, err := c.monitor(ctx, "df", "osd tree")
+	c := &monitor{machine: m, conf: conf}
+	answers, err := c.ask(ctx, "df", "osd tree")
 	if err != nil {
 		return Space{}, fmt.Errorf("survey the cluster of %s: %w", conf, err)
 	}
