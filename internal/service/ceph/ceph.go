@@ -49,8 +49,8 @@ func Kind() service.Kind {
 		Metrics: metrics(),
 		Ratios:  ratios(),
 		Drained: drained(),
-		Derived: partMetrics(),
-		Derive:  divideLatency,
+		Derived: append(partMetrics(), clientMetric()),
+		Derive:  derive,
 	}, defaults(), build)
 }
 

@@ -145,7 +145,6 @@ func ratios() []service.Ratio {
 		size("read_size", "ceph.read_bytes", "ceph.reads.count", "mean size of client reads"),
 		size("device_write_size", deviceWrite, "ceph.device_writes.count", "mean size of writes to the devices"),
 		size("device_read_size", deviceRead, "ceph.device_reads.count", "mean size of reads of the devices"),
-		{Metric: measure.Metric{Name: "ceph.client_cpu", Unit: "s", Doc: "CPU time of the clients per operation", Better: measure.LowerIsBetter}, Of: "processes.generator.cpu", Per: []string{"ceph.operations"}},
 	}
 }
 

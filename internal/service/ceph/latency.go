@@ -102,6 +102,19 @@ func partMetrics() (all []measure.Metric) {
 	return all
 }
 
+// derive adds what follows from counters of the cluster, of the processes of the load, and from values of the load.
+func derive(counters, values map[string]float64) {
+	divideLatency(counters, values)
+	if used, known := counters["processes.generator.cpu"]; known && values["iops"] > 0 {
+		counters[clientMetric().Name] = used / values["iops"]
+	}
+}
+
+// clientMetric is what an operation costs the clients.
+func clientMetric() measure.Metric {
+	return measure.Metric{Name: "ceph.client_cpu", Unit: "s", Doc: "CPU time of the processes of the load per operation", Better: measure.LowerIsBetter}
+}
+
 // divideLatency adds the parts of the mean latency of clients to the counters of a record.
 func divideLatency(counters, values map[string]float64) {
 	mean, known := values[allClass.mean]

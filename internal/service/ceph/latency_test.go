@@ -117,6 +117,10 @@ func TestPartsInARecord(t *testing.T) {
 	if len(got)-len(counters) != len(partList()) {
 		t.Errorf("without means of writes and reads: %v", got)
 	}
+	got = map[string]float64{"processes.generator.cpu": .5}
+	if derive(got, map[string]float64{"iops": 1000}); math.Abs(got["ceph.client_cpu"]-.5*ms) > 1e-12 {
+		t.Errorf("CPU time of clients per operation: %v", got)
+	}
 	got = maps.Clone(counters)
 	if divideLatency(got, nil); !maps.Equal(got, counters) {
 		t.Errorf("without a mean of the clients: %v", got)

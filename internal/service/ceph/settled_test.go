@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/service"
 )
 
 // A compaction runs from its begin to its end, in the process of the OSD that runs now.
@@ -35,11 +37,8 @@ func TestCompactionsInTheLogsOfOSDs(t *testing.T) {
 }
 
 // What OSDs defer makes the cluster unsettled, until they have written it: after 3 s without load. A compaction is in their logs.
-func TestRealSettled(t *testing.T) {
-	m := here(t)
-	i, dir := started(t, m, nil)
-	d := &daemons{m, dir, 3}
-	conf := filepath.Join(dir, confFile)
+func settles(t *testing.T, i service.Instance, d *daemons) {
+	conf := filepath.Join(d.dir, confFile)
 	rbd := func(argv ...string) {
 		t.Helper()
 		if out, err := exec.CommandContext(t.Context(), "rbd", append([]string{"--conf", conf, "--pool", pool}, argv...)...).CombinedOutput(); err != nil {
@@ -85,7 +84,7 @@ func TestRealSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle("compaction")
-	log, err := os.ReadFile(filepath.Join(dir, "osd.0.out"))
+	log, err := os.ReadFile(filepath.Join(d.dir, "osd.0.out"))
 	begins, ends := strings.Count(string(log), `"event": "compaction_started"`), strings.Count(string(log), `"event": "compaction_finished"`)
 	if err != nil || begins == 0 || begins != ends {
 		t.Errorf("the log has %d begins and %d ends of compactions, %v", begins, ends, err)
