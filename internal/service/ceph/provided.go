@@ -107,18 +107,16 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *totals) (
 	counters := all.total(read, nil)
 	delete(counters, stored) // of all pools
 	delete(counters, allocated)
-	if is, err := m.space(ctx, pool); err == nil && is.stored > 0 {
-		counters[stored], counters[allocated] = is.stored, is.allocated
+	if answers, err := m.ask(ctx, "df detail"); err == nil {
+		if is, ok := poolSpace(answers[0], pool); ok {
+			counters[stored], counters[allocated] = is.stored, is.allocated
+		}
 	}
 	return counters, nil
 }
 
-// space is what a pool takes, as the manager of the cluster counts every few seconds.
-func (m *monitor) space(ctx context.Context, pool string) (space, error) {
-	answers, err := m.ask(ctx, "df detail")
-	if err != nil {
-		return space{}, err
-	}
+// poolSpace reads what a pool takes from the answer to df detail: what the manager of the cluster counts every few seconds, if there is one.
+func poolSpace(df []byte, pool string) (is space, ok bool) {
 	var used struct {
 		Pools []struct {
 			Name  string `json:"name"`
@@ -128,15 +126,15 @@ func (m *monitor) space(ctx context.Context, pool string) (space, error) {
 			} `json:"stats"`
 		} `json:"pools"`
 	}
-	if err := json.Unmarshal(answers[0], &used); err != nil {
-		return space{}, fmt.Errorf("parse the space of pools: %w", err)
+	if json.Unmarshal(df, &used) != nil {
+		return is, false
 	}
 	for _, p := range used.Pools {
 		if p.Name == pool {
-			return space{p.Stats.Stored, p.Stats.Allocated}, nil
+			return space{p.Stats.Stored, p.Stats.Allocated}, p.Stats.Stored > 0
 		}
 	}
-	return space{}, fmt.Errorf("the cluster reports no space of pool %s", pool)
+	return is, false
 }
 
 // unhealthy are the warnings of a cluster about lost redundancy.

@@ -30,3 +30,16 @@ func TestSharesOfPools(t *testing.T) {
 		}
 	}
 }
+
+// The space of a pool of a cluster that the user provides is what its manager counts, with all copies.
+func TestSpaceOfAPool(t *testing.T) {
+	const df = `{"pools":[{"name":"rbd","stats":{"stored":33554468,"bytes_used":67125248,"stored_raw":67108936}},{"name":"empty","stats":{"stored":0,"bytes_used":0,"stored_raw":0}}]}`
+	for pool, want := range map[string]space{"rbd": {67108936, 67125248}, "empty": {}, "lake": {}} {
+		if is, ok := poolSpace([]byte(df), pool); is != want || ok != (want.stored > 0) {
+			t.Errorf("%s: got %v, %v", pool, is, ok)
+		}
+	}
+	if _, ok := poolSpace(nil, "rbd"); ok {
+		t.Error("no answer is taken for one")
+	}
+}

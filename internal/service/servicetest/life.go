@@ -30,6 +30,11 @@ func (s *suite) life(t *testing.T) {
 	if needs.Disk < 0 || needs.Time < 0 {
 		t.Errorf("the needs make no sense: %+v", needs)
 	}
+	for _, name := range s.kind.Adapts {
+		if _, known := parameter.Find(s.kind.Defaults, name); !known {
+			t.Errorf("it takes on %q, which is no setting", name)
+		}
+	}
 	i := s.start(t, built, env)
 	endpoints := s.answers(t, i)
 	s.observed(t, i)
