@@ -82,7 +82,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 	}
 	_, virtual := pf.(platform.Simulator)
 	perTrial := trial.Length(s)
-	if s.PreparedAnew() {
+	if needs.Anew {
 		perTrial += needs.Time
 	}
 	preview := &Preview{
@@ -129,7 +129,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	}
 	if p.Needs.Time >= 10*time.Second {
 		when := "before the first trial"
-		if s.PreparedAnew() {
+		if p.Needs.Anew {
 			when = "in each trial"
 		}
 		fmt.Fprintf(table, "preparation\t%s, %s\n", span(p.Needs.Time, p.Needs.Time), when)

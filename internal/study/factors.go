@@ -282,12 +282,6 @@ func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {
 	return places
 }
 
-// PreparedAnew reports whether every trial prepares its load: if a setting of the service
-// varies, each trial starts its own service.
-func (s *Study) PreparedAnew() bool {
-	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService })
-}
-
 // AtLevel adds the position of a level in the study file to an error about it, if known.
 func (s *Study) AtLevel(factor, level string, err error) error {
 	m, ok := s.levels[factor+"="+level]

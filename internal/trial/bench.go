@@ -123,7 +123,7 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 		s.machines.Mark = old.Mark
 	}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
-	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now()}
+	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now(), anew: s.services.Anew()}
 	s.reporter = &reporter{hand: b.Report, left: s.schedule.left, soonest: s.schedule.soonest}
 	kind := b.Catalog.Workload(b.Study.Workload.Kind)
 	if kind == nil {

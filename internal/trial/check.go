@@ -23,6 +23,7 @@ import (
 type Needs struct {
 	Disk     int64               // bytes in the scratch folder, if the loads of all arms lie there at once
 	Time     time.Duration       // rough length of preparing them
+	Anew     bool                // each trial does so
 	Changes  []string            // each change outside the scratch folder
 	Sets     map[string][]string // for each factor of a machine, the settings of the kernel that hold it, where it is one
 	Versions map[string]string   // programs that will be used
@@ -41,7 +42,7 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 }
 
 func (s *session) check(ctx context.Context) (*Needs, error) {
-	total := &Needs{Versions: map[string]string{}, Sets: map[string][]string{}}
+	total := &Needs{Versions: map[string]string{}, Sets: map[string][]string{}, Anew: s.services.Anew()}
 	of := monitor.Monitor{Study: s.bench.Study, Catalog: s.bench.Catalog}
 	if err := of.Check(ctx); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type schedule struct {
 	began      time.Time
 	trialBegan time.Time             // the trial under way began; zero between trials
 	preparing  time.Duration         // about how long it takes the first time
+	anew       bool                  // each trial prepares its load
 	unready    bool                  // the trial under way is being prepared
 	prepared   map[int]time.Duration // how long that took, by trial
 	before     int                   // trials that ended in sessions before this one
@@ -98,7 +99,7 @@ func (s *schedule) onlyOnce() time.Duration {
 	if len(s.records) > s.before+1 {
 		return max(0, s.prepared[first]-s.prepared[s.records[s.before+1].Trial])
 	}
-	if s.study.PreparedAnew() {
+	if s.anew {
 		return 0
 	}
 	return s.prepared[first]

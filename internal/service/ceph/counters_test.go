@@ -33,6 +33,24 @@ func TestCountersOfARecordedOSD(t *testing.T) {
 	}
 }
 
+// Waits for all throttles add up, and so do the writes that BlueStore issues: blobs, deferred writes, and those of its logs.
+func TestCountersThatAddUp(t *testing.T) {
+	var d dump
+	if err := json.Unmarshal([]byte(`{
+		"throttle-osd_client_bytes": {"val": 7, "wait": {"avgcount": 3, "sum": 0.5, "avgtime": 0.16}}, "throttle-bluestore_throttle_bytes": {"wait": {"avgcount": 1, "sum": 0.25}},
+		"bluestore": {"bluestore_write_new": 448, "bluestore_write_small_unused": 2, "deferred_write_ops": 298, "kv_commit_lat": {"avgcount": 30, "sum": 1}}, "bluefs": {"logged_bytes": 122880}
+	}`), &d); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	d.take(all)
+	for name, want := range map[string]float64{"ceph.throttle.count": 4, "ceph.throttle.time": .75, "ceph.device_writes.count": 448 + 2 + 298 + 30 + 30} {
+		if all[name] != want {
+			t.Errorf("%s is %v, want %v", name, all[name], want)
+		}
+	}
+}
+
 func TestSlowestOSD(t *testing.T) {
 	at := func(count, seconds float64) map[string]float64 {
 		return map[string]float64{"ceph.commits.count": count, "ceph.commits.time": seconds}
@@ -78,14 +96,15 @@ func TestTotalsOnlyGrow(t *testing.T) {
 func FuzzDump(f *testing.F) {
 	f.Add([]byte(`{"osd": {"op": 1, "op_w_latency": {"avgcount": 2, "sum": 0.5, "avgtime": 0.25}, "histogram": [[1]]}}`))
 	f.Add([]byte(`{"osd": {"op": "many"}}`))
+	f.Add([]byte(`{"throttle-osd_client_bytes": {"wait": {"avgcount": 2, "sum": 0.5}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d dump
 		if json.Unmarshal(text, &d) != nil {
 			return
 		}
 		all := map[string]float64{}
-		if d.take(all); len(all) > len(osdCounters()) {
-			t.Errorf("%d metrics of %d counters", len(all), len(osdCounters()))
+		if d.take(all); len(all) > len(metrics()) {
+			t.Errorf("%d metrics of %d", len(all), len(metrics()))
 		}
 	})
 }

@@ -208,9 +208,15 @@ func (s *Services) unstarted(name string, err error) error {
 // Renews reports whether each trial gets a fresh service: the study varies settings that a running one does not take
 // on, or restarts its machine.
 func (s *Services) Renews() bool {
+	restarts := func(f study.Factor) bool { return f.Restart && len(f.Levels) > 1 }
+	return s.Anew() || slices.ContainsFunc(s.Study.Factors, restarts)
+}
+
+// Anew reports whether each trial prepares its load: the study varies settings that a running service does not take on.
+func (s *Services) Anew() bool {
 	kind, _, _ := s.Kind() // an error was found by then
 	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool {
-		return len(f.Levels) > 1 && (f.Restart || f.OfService && !slices.Contains(kind.Adapts, f.Parameter))
+		return f.OfService && len(f.Levels) > 1 && !slices.Contains(kind.Adapts, f.Parameter)
 	})
 }
 
