@@ -144,6 +144,23 @@ func FaultMetrics() []Metric {
 	}
 }
 
+// Metrics of a study with several machines or servers, beside those of its workload.
+const (
+	// Fairness is Jain's index of the machines' rates: 1 for equal rates, 1/n if one gets
+	// everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+	Fairness = "fairness"
+	// Least is the lowest rate of a machine.
+	Least = "least"
+)
+
+// SharingMetrics lists them, for "machine" or "server".
+func SharingMetrics(of string) []Metric {
+	return []Metric{
+		{Fairness, "1", "Jain's fairness index of the " + of + "s' rates; 1 is equal shares", HigherIsBetter},
+		{Least, "1/s", "lowest rate of a " + of, HigherIsBetter},
+	}
+}
+
 // QuantileOf returns the quantile of a response time metric, such as 0.99 of "read.p99". It
 // returns false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {

@@ -18,16 +18,17 @@ type Summary struct {
 	Lag        *Histogram            // lag; nil without a schedule
 	Faults     map[string]int64      // failed operations by fault
 	Seconds    float64               // length of the counted intervals
+
+	totals map[string]*Sample // by class; "" is all classes
 }
 
 // Summarise adds up the intervals that lie entirely inside the window, under the metric names
 // of OperationMetrics. A quantile with too few samples is absent, and so is every latency when
 // nothing completed.
 func Summarise(intervals []Interval, window Window, rate string) (*Summary, error) {
-	s := &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}, Service: map[string]*Histogram{}}
+	s := newSummary()
 	var offer Offer
 	var extra Interval
-	totals := map[string]*Sample{}
 	for i := range intervals {
 		in := &intervals[i]
 		if !window.Holds(in) {
@@ -35,7 +36,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 		}
 		s.Seconds += (in.To - in.From).Seconds()
 		for _, sample := range in.Samples {
-			s.add(totals, in, sample)
+			s.add(in, sample)
 		}
 		offer.add(in)
 		extra.addExtra(in)
@@ -43,12 +44,16 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 	if s.Seconds == 0 {
 		return nil, fmt.Errorf("summarise trial: no interval lies inside the window from %.3f s to %.3f s", window.Cut, window.End)
 	}
-	for class, t := range totals {
-		s.derive(class, rate, t)
+	for class := range s.totals {
+		s.derive(class, rate)
 	}
 	s.offered(offer)
 	s.further(extra)
 	return s, nil
+}
+
+func newSummary() *Summary {
+	return &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}, Service: map[string]*Histogram{}, totals: map[string]*Sample{}}
 }
 
 // Holds reports whether the interval lies entirely inside the window, within a nanosecond's
@@ -59,16 +64,10 @@ func (w Window) Holds(i *Interval) bool {
 }
 
 // add counts a sample for its class and for all classes together.
-func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
+func (s *Summary) add(in *Interval, sample Sample) {
 	latency := in.latency[sample.Class]
 	for _, class := range classesOf(sample.Class) {
-		t := totals[class]
-		if t == nil {
-			t = &Sample{Class: class}
-			totals[class] = t
-			s.Histograms[class] = NewHistogram()
-		}
-		t.Add(sample)
+		s.total(class).Add(sample)
 		s.Histograms[class].mergeCompact(latency)
 		if c, ok := in.service[sample.Class]; ok {
 			if s.Service[class] == nil {
@@ -79,6 +78,14 @@ func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
 	}
 }
 
+// total is the sum of a class.
+func (s *Summary) total(class string) *Sample {
+	if s.totals[class] == nil {
+		s.totals[class], s.Histograms[class] = &Sample{Class: class}, NewHistogram()
+	}
+	return s.totals[class]
+}
+
 func classesOf(class string) []string {
 	if class == "" {
 		return []string{""}
@@ -86,20 +93,37 @@ func classesOf(class string) []string {
 	return []string{"", class}
 }
 
-func (s *Summary) derive(class, rate string, t *Sample) {
-	prefix := ""
-	if class != "" {
-		prefix = class + "."
+func prefixOf(class string) string {
+	if class == "" {
+		return ""
 	}
+	return class + "."
+}
+
+func (s *Summary) derive(class, rate string) {
+	t, prefix := s.totals[class], prefixOf(class)
+	s.count(prefix, t)
+	s.Values[prefix+rate] = float64(t.Operations) / s.Seconds
+	s.Values[prefix+"throughput"] = float64(t.Bytes) / s.Seconds
+	s.Values[prefix+"errors"] = float64(t.Errors) / s.Seconds
+	s.latencies(class)
+	if service := s.Service[class]; service != nil && s.Histograms[class].Count() > 0 {
+		s.Values[prefix+"service.mean"] = service.Mean().Seconds()
+		s.quantiles(prefix+"service.", service)
+	}
+}
+
+func (s *Summary) count(prefix string, t *Sample) {
 	s.Counts[prefix+"operations"] = t.Operations
 	s.Counts[prefix+"errors"] = t.Errors
 	if t.TimedOut > 0 {
 		s.Counts[prefix+"timed out"] = t.TimedOut
 	}
-	s.Values[prefix+rate] = float64(t.Operations) / s.Seconds
-	s.Values[prefix+"throughput"] = float64(t.Bytes) / s.Seconds
-	s.Values[prefix+"errors"] = float64(t.Errors) / s.Seconds
-	h := s.Histograms[class]
+}
+
+// latencies derives the response times of a class from all its operations.
+func (s *Summary) latencies(class string) {
+	t, prefix, h := s.totals[class], prefixOf(class), s.Histograms[class]
 	if h.Count() == 0 {
 		return
 	}
@@ -109,10 +133,6 @@ func (s *Summary) derive(class, rate string, t *Sample) {
 	}
 	s.Values[prefix+"max"] = h.Max().Seconds()
 	s.quantiles(prefix, h)
-	if service := s.Service[class]; service != nil {
-		s.Values[prefix+"service.mean"] = service.Mean().Seconds()
-		s.quantiles(prefix+"service.", service)
-	}
 }
 
 func (s *Summary) quantiles(prefix string, h *Histogram) {

@@ -50,7 +50,7 @@ func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metr
 	if m := find(metrics, func(m measure.Metric) bool { return m.Name == name }); m != nil {
 		return *m, true
 	}
-	switch shared := name == Fairness || name == Least; {
+	switch shared := name == measure.Fairness || name == measure.Least; {
 	case shared && ar.r.misled: // they belong to a factor that has a mistake
 	case shared:
 		ar.r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)

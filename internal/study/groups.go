@@ -17,7 +17,8 @@ import (
 //
 // The first group with a workload is the subject: the sum of its machines is the result of the
 // study, and its rate or peak is the study's. The other groups are background load during the
-// subject's load; their metrics have the group's name as a prefix.
+// subject's load; their metrics have the group's name as a prefix. Groups with the same workload
+// as the subject also have metrics of all of them together.
 type Group struct {
 	Name     string             `json:"name,omitempty"` // empty for the only group
 	Machines int                `json:"machines"`
@@ -38,7 +39,7 @@ var GroupKeys = []Key{
 	{"machines", "how many alike; default 1"},
 	{"settings", "settings of the platform that differ for this group"},
 	{"workload", "the load of its machines: a name, or {NAME: {settings}}; the first group with one is the subject of the study"},
-	{"service", "the service of the study, which runs on the first machine of the group: a name, or {NAME: {settings}}"},
+	{"service", "the service of the study, which runs on the first machine of the group: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it"},
 }
 
 // groups parses the machines and their roles. The subject's workload and the service become
@@ -52,10 +53,8 @@ func (gr groupReader) groups(s *Study, top map[string]entry) {
 	case counted:
 		s.Groups = []Group{{Machines: gr.r.count(several.value, "machines"), Subject: true}}
 	case grouped:
-		for _, name := range []string{"workload", "service"} {
-			if both, ok := top[name]; ok {
-				gr.r.in.Complain(both.key, "%s cannot be set beside groups: move it into one of them", name)
-			}
+		if both, ok := top["workload"]; ok {
+			gr.r.in.Complain(both.key, "workload cannot be set beside groups: move it into one of them")
 		}
 		for _, g := range gr.r.entries(e.value, "groups") {
 			gr.group(g, s, top)
@@ -84,7 +83,7 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 	}
 	if n, ok := keys["service"]; ok {
 		if _, twice := top["service"]; twice {
-			gr.r.in.Complain(n.key, "groups: a study has one service, and another group has it")
+			gr.r.in.Complain(n.key, "groups: a study has one service, and it is given already")
 			return
 		}
 		top["service"], g.Serves = n, true
@@ -101,7 +100,7 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 
 // reservedName rejects group names that are prefixes of other factors.
 func (gr groupReader) reservedName(name string) bool {
-	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader(gr).couldBeLoad(name) || name == Label || name == MachinesFactor
+	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader(gr).couldBeLoad(name) || name == Label || name == MachinesFactor || name+"." == measure.All
 }
 
 // backgroundLoad parses the workload of a background group.
@@ -239,17 +238,9 @@ func (s *Study) Most() []Group {
 	return crew
 }
 
-// Metrics of a study with several machines, beside those of its workload.
-const (
-	// Fairness is Jain's index of the machines' rates: 1 for equal rates, 1/n if one gets
-	// everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
-	Fairness = "fairness"
-	// Least is the lowest rate of a machine.
-	Least = "least"
-)
-
 // results lists the metrics of the workload, those of several machines, and those of
-// background groups, prefixed with the group's name.
+// background groups, prefixed with the group's name. Those of all groups with the workload of
+// the subject together have the prefix measure.All.
 func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	if kind == nil {
 		return nil
@@ -262,12 +253,15 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 		out = append(out, measure.FaultMetrics()...)
 	}
 	if len(s.Groups) == 0 && s.Servers() {
-		return append(out, sharing("server")...)
+		return append(out, measure.SharingMetrics("server")...)
 	}
 	if len(s.Groups) == 0 {
 		return out
 	}
-	out = append(out, MachineMetrics()...)
+	out = append(out, measure.SharingMetrics("machine")...)
+	if _, sought := s.Load.Sought(); !sought && slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Workload != nil && g.Workload.Kind == kind.Name }) {
+		out = append(out, measure.CombinedMetrics(kind.Rate, kind.Metrics)...)
+	}
 	for _, g := range s.Groups {
 		if g.Workload == nil {
 			continue
@@ -290,17 +284,6 @@ const migrationFactor, faultSetting = "guest.migration", "fault"
 // Results lists what the records of the study may hold: the metrics of its workloads.
 func (s *Study) Results(c *Catalog) []measure.Metric {
 	return s.results(c, c.Workload(s.Workload.Kind))
-}
-
-// MachineMetrics are the metrics of sharing between machines of a group.
-func MachineMetrics() []measure.Metric { return sharing("machine") }
-
-// sharing are the metrics of sharing between machines or servers.
-func sharing(what string) []measure.Metric {
-	return []measure.Metric{
-		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the " + what + "s' rates; 1 is equal shares"},
-		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a " + what},
-	}
 }
 
 // Servers reports whether the study has several servers of its service at once in any arm.

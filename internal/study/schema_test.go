@@ -87,6 +87,7 @@ margin: 2%
 `,
 		// A seed of 2^64-1 is a float to this reader of YAML, and not to us.
 		"full": strings.Replace(study.FullTest, "seed: 18446744073709551615", "seed: 1", 1),
+		"groups": strings.Replace(study.HeadTest, "workload: storage", "groups: {a: {workload: storage}, b: {workload: storage}}", 1) + "headline: [all.iops, b.write.p99.9]\n",
 		"rate": study.HeadTest + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
 	}
 	texts["service"] = study.WebTest + "service: {nginx: {workers: 2}}\nfactors: {nginx.pages: [1, 2]}\nload: {rate: 5/s, arrivals: poisson}\n"
@@ -112,6 +113,7 @@ func TestSchemaRefuses(t *testing.T) {
 		study.HeadTest + "headlines: [iops]\n",
 		study.HeadTest + "headline: [iop]\n",
 		study.HeadTest + "headline: []\n",
+		study.HeadTest + "headline: [all.iop]\n",
 		study.HeadTest + "margin: 0.02\n",
 		study.HeadTest + "seed: -1\n",
 		study.HeadTest + "load: open\n",

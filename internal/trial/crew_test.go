@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
@@ -79,6 +80,7 @@ type seen struct {
 	ran   []string
 	seeds []uint64
 	rates []parameter.Rate
+	quirk string // of the noisy machines: errors, a failed check, or an early end
 }
 
 func (u *uneven) Demand() load.Demand { return load.Demand{Concurrency: 1} }
@@ -106,15 +108,29 @@ func (u *uneven) Run(ctx context.Context, env workload.Env, stage load.Stage, ou
 	if strings.HasSuffix(name, "2") {
 		n /= 2
 	}
-	for i := range 10 {
+	quirk, intervals := "", 10
+	if strings.HasPrefix(name, "noisy") {
+		quirk = u.seen.quirk
+	}
+	switch quirk {
+	case "early":
+		intervals = 5
+	case "check":
+		out.Check(measure.Check{Name: "open loop", State: measure.Fail, Detail: "too little was offered"})
+	}
+	for i := range intervals {
 		from := time.Duration(i) * stage.Interval
+		failed := int64(0)
+		if quirk == "errors" && i == 1 {
+			failed = 3
+		}
 		h := measure.NewHistogram()
 		h.Record(stage.Interval/time.Duration(n), n)
-		if !out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Latency: h}}}) {
+		if !out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Errors: failed, Latency: h}}}) {
 			return nil
 		}
 	}
-	if strings.HasPrefix(name, "noisy") { // it goes on until it is told that this is enough
+	if strings.HasPrefix(name, "noisy") && quirk != "early" { // it goes on until it is told that this is enough
 		for i := 10; ; i++ {
 			from := time.Duration(i) * stage.Interval
 			if ctx.Err() != nil || !out.Interval(measure.Interval{From: from, To: from + stage.Interval}) {
@@ -170,6 +186,11 @@ func TestGroupsAddUp(t *testing.T) {
 		neighbours := map[string]float64{"1": 10240, "2": 15360}[rec.Levels["machines:noisy"]]
 		near("ops", 15360)
 		near("noisy.ops", neighbours)
+		near("all.ops", 15360+neighbours)
+		near("all.p50", rec.Values["p50"])
+		if got, want := rec.Counts["all.operations"], rec.Counts["operations"]+rec.Counts["noisy.operations"]; got != want {
+			t.Errorf("trial %d: %d operations of all groups, and %d of the groups", rec.Trial, got, want)
+		}
 		near("fairness", .9)
 		near("least", 5120)
 		if want := len(strings.Fields("quiet-1 quiet-2 noisy-1")) + int(neighbours/15360); len(rec.Parts) != want || rec.Parts[1].Machine != "quiet-2" || rec.Parts[1].Group != "quiet" {
@@ -281,4 +302,32 @@ func restoredFrom(ctx context.Context, b *Bench, p platform.Platform) ([]string,
 		return nil, err
 	}
 	return restore.Restore(ctx, restore.Restoration{Log: logs[0], Catalog: b.Catalog, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return p, nil }})
+}
+
+// A group beside the subject whose operations fail, or whose load ends early, voids a trial that its work decides.
+func TestAGroupThatDecidesMustBeSound(t *testing.T) {
+	for _, c := range []struct{ name, headline, quirk, want string }{
+		{"failures do not decide", "ops", "errors", ""},
+		{"failures decide", "all.ops", "errors", "workload uneven on noisy-1: 3 failed operations, warm-up included"},
+		{"failures of the group itself", "noisy.ops", "errors", "workload uneven on noisy-1: 3 failed operations, warm-up included"},
+		{"a failed check", "all.ops", "check", "workload uneven on noisy-1: open loop: too little was offered"},
+		{"an early end", "ops", "early", "workload uneven on noisy-1: it ended after 0.5 s, and the window after 1 s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, b, noted := groupRig(t, "")
+			b.Study.Headline, b.Study.Factors, b.Study.Groups[0].Machines = []string{c.headline}, b.Study.Factors[:1], 1
+			b.Study.Measure.Retries, noted.quirk = 1, c.quirk
+			if b.Plan, _ = plan.New(b.Study, 1); b.Plan == nil {
+				t.Fatal("no plan")
+			}
+			err := b.Run(t.Context())
+			records := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+			if len(records) == 0 || err != nil {
+				t.Fatalf("%d records, %v", len(records), err)
+			}
+			if void := records[0].Void; c.want == "" && void != "" || !strings.Contains(void, c.want) {
+				t.Errorf("void is %q, want %q", void, c.want)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -62,7 +63,7 @@ func (a *attempt) judge(ctx context.Context) error {
 			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
 		}
 	}
-	a.record.Void = certify.Reasoned(cause, a.recorder.Checks())
+	a.record.Void = cmp.Or(certify.Reasoned(cause, a.recorder.Checks()), a.parts.Deciding())
 	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
 		// Without a steady state there is no point estimate.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
 )
 
 const (
@@ -157,8 +158,19 @@ func devices(c *Case, arm int, p *storagePath) *Found {
 	}
 }
 
-func frontConcurrency(c *Case, arm int, p *storagePath) *Found {
+// outstanding is the number of outstanding operations of a closed loop: of all groups together by Little's law, where there are others than the subject.
+func (c *Case) outstanding(arm int) (float64, bool) {
 	n, closed := c.inFlight(arm)
+	rate, several := c.Table.Mean(arm, measure.All+c.Table.Rate)
+	mean, known := c.Table.Mean(arm, measure.All+"mean")
+	if several && known {
+		n = rate * mean
+	}
+	return n, closed
+}
+
+func frontConcurrency(c *Case, arm int, p *storagePath) *Found {
+	n, closed := c.outstanding(arm)
 	change, ok := doubled(c, arm)
 	if !closed || !ok || p.osds == 0 || n/p.osds >= fewPerOSD || p.queue > longQueue*(p.client+p.inside) {
 		return nil

@@ -262,7 +262,7 @@ func measureSchema() schema {
 // metrics returns the metrics of all workloads, those of a search and those of several
 // machines or servers, each name once.
 func metrics(c *study.Catalog) []measure.Metric {
-	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, study.MachineMetrics()...)
+	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, measure.SharingMetrics("machine")...)
 	seen := map[string]bool{}
 	for _, m := range out {
 		seen[m.Name] = true
@@ -279,11 +279,12 @@ func metrics(c *study.Catalog) []measure.Metric {
 }
 
 func metricName(c *study.Catalog) schema {
-	list := []any{}
+	list, names := []any{}, []string{}
 	for _, m := range metrics(c) {
-		list = append(list, m.Name)
+		list, names = append(list, m.Name), append(names, regexp.QuoteMeta(m.Name))
 	}
-	return schema{"enum": list}
+	ofGroups := `^[A-Za-z0-9][A-Za-z0-9_-]*\.(` + strings.Join(names, "|") + ")$" // of one group, or of all together
+	return schema{"anyOf": []any{schema{"enum": list}, schema{"type": "string", "pattern": ofGroups}}}
 }
 
 func headlineSchema(c *study.Catalog) schema {

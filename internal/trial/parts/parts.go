@@ -110,12 +110,15 @@ func (t *Parts) Divide(files map[string][]byte) error {
 		return nil
 	}
 	var rates []float64
+	var together combined
 	for _, m := range t.ArmGroups {
 		p := measure.Part{Machine: m.Name, Group: m.Group.Name, Workload: m.Kind.Name, Rate: m.Kind.Rate, Counters: m.Sampler.Over(t.Record.Window), Missing: m.Sampler.Missing}
 		if m.Drives() && !(m.Group.Subject && Searches(t.Study)) {
-			if err := t.sum(m, &p, files); err != nil {
+			s, err := t.sum(m, &p, files)
+			if err != nil {
 				return err
 			}
+			together.add(m, s)
 			if m.Group.Subject {
 				rates = append(rates, p.Values[m.Kind.Rate])
 			}
@@ -123,25 +126,28 @@ func (t *Parts) Divide(files map[string][]byte) error {
 		t.Record.Parts = append(t.Record.Parts, p)
 	}
 	if len(rates) > 0 {
-		t.Record.Values[study.Fairness], t.Record.Values[study.Least] = fairness(rates)
+		t.Record.Values[measure.Fairness], t.Record.Values[measure.Least] = fairness(rates)
+	}
+	if err := t.combine(together); err != nil {
+		return err
 	}
 	return t.divideBackground()
 }
 
 // sum adds up the work of one machine.
-func (t *Parts) sum(m *machines.Member, p *measure.Part, files map[string][]byte) error {
+func (t *Parts) sum(m *machines.Member, p *measure.Part, files map[string][]byte) (*measure.Summary, error) {
 	intervals, window := m.Recorder.Intervals(), t.Record.Window
 	if m.Group.Subject {
 		intervals, window = t.share(intervals)
 	}
 	s, err := measure.Summarise(intervals, window, m.Kind.Rate)
 	if err != nil {
-		return fmt.Errorf("%s: %w", drive.Title(m), err)
+		return nil, fmt.Errorf("%s: %w", drive.Title(m), err)
 	}
 	files[measure.LatencyFile(m.Name)] = measure.EncodeHistograms(s.Log(), window)
-	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.Recorder.Checks()
+	p.Values, p.Counts, p.Checks = maps.Clone(s.Values), s.Counts, m.Recorder.Checks()
 	maps.Copy(p.Values, m.Recorder.Values())
-	return nil
+	return s, nil
 }
 
 // share is the part that a machine of the subject has in the window: its intervals with the numbers of those of the whole. By their times, which differ a little
@@ -219,7 +225,7 @@ func (t *Parts) divideServers() {
 			Machine: fmt.Sprintf("server %d", i+1), Workload: t.Kind.Name, Rate: t.Kind.Rate, Values: map[string]float64{t.Kind.Rate: rate},
 		})
 	}
-	t.Record.Values[study.Fairness], t.Record.Values[study.Least] = fairness(rates)
+	t.Record.Values[measure.Fairness], t.Record.Values[measure.Least] = fairness(rates)
 }
 
 // serverRates are the operations per second of each server; nil where there is one.
