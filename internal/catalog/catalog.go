@@ -142,7 +142,7 @@ func atURL(open func(context.Context, live.Address) (management.Platform, error)
 func platforms() []platform.Kind {
 	return []platform.Kind{
 		local.Kind(),
-		guest.Kind(),
+		guest.Kind(local.Kind()),
 		libvirt.Kind(),
 		vsphereplatform.Kind(),
 		ssh.Kind(),

@@ -71,6 +71,10 @@ func TestTheDiskOfARoute(t *testing.T) {
 	if d := s.Disk("/f"); d.Backing != hardware.BackingFile || d.Path != "/f/"+spec.DataImage || d.AIO != "threads" {
 		t.Errorf("%+v", d)
 	}
+	image := hardware.Image{Conf: "/c", Pool: "p", Name: "i"}
+	if d := s.ImageDisk(image); d.Backing != hardware.BackingImage || d.Path != "" || d.AIO != "" || d.Image != image || d.Size != 1<<30 {
+		t.Errorf("%+v", d)
+	}
 	s.IOFilter = "null"
 	if d := s.Disk("/f"); d.Backing != hardware.BackingNBD || d.Path != "" || d.AIO != "" || d.Socket != "/f/"+spec.DiskSocket {
 		t.Errorf("%+v", d)

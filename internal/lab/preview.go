@@ -108,7 +108,11 @@ func PrintPreview(w io.Writer, p *Preview) error {
 		fmt.Fprintf(table, "machines\t%s\n", group(g))
 	}
 	if s.Service != nil {
-		fmt.Fprintf(table, "service\t%s\n", use(*s.Service))
+		where := ""
+		if s.Hosted {
+			where = ", on this host, with the disks of the machines"
+		}
+		fmt.Fprintf(table, "service\t%s%s\n", use(*s.Service), where)
 	}
 	for _, f := range s.Factors {
 		fmt.Fprintf(table, "factor\t%s: %s\n", f.FullName(), strings.Join(f.Levels, ", "))

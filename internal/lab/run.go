@@ -165,6 +165,7 @@ const software = "software."
 
 // testbed is the machine, and the software of services and loads.
 func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error) {
+	needs, failed := b.Check(ctx) // before a machine boots: it says where its disk is
 	lead, err := machines.Lead(ctx, b.Platform, b.Study)
 	if err != nil {
 		return nil, err
@@ -173,9 +174,8 @@ func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error)
 		return collect.TestbedRecord{{Name: "machine.name", Value: lead.Name()}, {Name: "machine.model", Value: "simulated, in virtual time"}}, nil
 	}
 	bed := collect.Testbed(ctx, lead, b.Dir)
-	needs, err := b.Check(ctx)
-	if err != nil {
-		return append(bed, collect.Fact{Name: "software", Value: collect.NotReadable + err.Error()}), nil
+	if failed != nil {
+		return append(bed, collect.Fact{Name: "software", Value: collect.NotReadable + failed.Error()}), nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(needs.Versions)) {
 		bed = append(bed, collect.Fact{Name: software + name, Value: needs.Versions[name]})

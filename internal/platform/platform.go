@@ -30,6 +30,9 @@ type Kind struct {
 	Fleeting func(settings parameter.Settings) bool
 	// Possible reports settings that exclude each other, without a machine. Nil is none.
 	Possible func(settings parameter.Settings) error
+	// Hosts is the protocol of services that run on the host of the machines, whose disks are in them; empty for none. Such a
+	// platform is Backed.
+	Hosts string
 	// Sweep removes the leftovers of this user's dead processes from this host, except the
 	// changes in their undo logs, and returns a phrase for each. Nil is nothing.
 	Sweep func(ctx context.Context) ([]string, error)
@@ -82,6 +85,31 @@ type Grouped interface {
 	// call with another number starts missing ones and ends surplus ones.
 	Members(ctx context.Context, g Group) ([]Machine, error)
 }
+
+// Backed is a platform whose machines have disks in the service of the study. The service runs on the host of the machines, starts
+// before they boot and ends after them. Package trial alone asks for this ability.
+type Backed interface {
+	// Host is that host, with a folder for the service that is removed with the platform.
+	Host(ctx context.Context) (m Machine, dir string, err error)
+	// Attach has machines that boot from now on have their disks in the service at an endpoint. The names of all disks begin with a
+	// prefix. An endpoint without an address is of a service that does not run yet: machines that boot before it does have
+	// disks elsewhere, to answer questions. An error is a mistake of the study or a lack of the host.
+	Attach(ctx context.Context, at load.Endpoint, prefix string) error
+	// Detach ends the machines with disks in the service, at once where it has died, and removes the disks from one that plimsoll
+	// did not start. Disks are needed no more until the next Attach. It may be called while machines boot.
+	Detach(ctx context.Context, died bool) error
+	// Clear removes disks whose names begin with a prefix from a service that plimsoll did not start: those of a dead run.
+	Clear(ctx context.Context, at load.Endpoint, prefix string) error
+}
+
+// Refused is the error of machines that cannot be, however often they are asked for.
+type Refused struct{ Err error }
+
+// Error is the reason.
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap returns the reason.
+func (r *Refused) Unwrap() error { return r.Err }
 
 // Chooser is a platform that has machines to choose from. Choose waits for the one of that name, which is Machine from then on: what a run
 // changed is put back on the machine where it began.

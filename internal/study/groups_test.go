@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/platform"
 )
 
 const neighbours = `study: neighbours
@@ -81,6 +83,42 @@ func TestGroupsRefuse(t *testing.T) {
 		_, err := Parse("n.yaml", []byte(strings.Replace(neighbours, c.from, c.to, 1)), testCatalog(), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q in place of %q: %v, want %q", c.to, c.from, err, c.want)
+		}
+	}
+}
+
+// Groups with the workload of the subject have metrics of all of them together.
+func TestCombinedMetrics(t *testing.T) {
+	headline := "headline: [iops, noisy.iops, fairness]"
+	for text, want := range map[string]string{
+		strings.Replace(neighbours, headline, "headline: [all.iops, all.read.p99]", 1): "",
+		strings.Replace(neighbours, "  noisy:", "  all:", 1):                           `invalid name "all"`,
+		strings.Replace(strings.Replace(neighbours, "  noisy.storage.depth: [32, 64]\n", "", 1), "{storage: {engine: libaio, depth: 32}}}\n", "{null: {}}}\n", 1) + "goal: {most: all.iops}\n": "the workload does not measure",
+	} {
+		text = strings.Replace(text, headline, "headline: [iops]", 1)
+		_, err := Parse("n.yaml", []byte(text), testCatalog(), nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A service that the platform runs on its host stands beside groups, under any workload without a service of its own.
+func TestHostedServices(t *testing.T) {
+	c := testCatalog()
+	c.Platforms = append(c.Platforms, platform.Kind{Name: "farm", Defaults: struct{}{}, Hosts: "redis"})
+	grouped := strings.Replace(neighbours, "platform: sim", "platform: farm\nservice: redis", 1)
+	for text, want := range map[string]string{
+		grouped: "",
+		"study: a\nquestion: b?\nplatform: farm\nservice: redis\nworkload: storage\n":                                   "",
+		"study: a\nquestion: b?\nplatform: local\nservice: redis\nworkload: storage\n":                                  "the workload storage uses no service",
+		"study: a\nquestion: b?\nplatform: farm\nservice: redis\nworkload: web\n":                                       "the workload web needs a service (nginx, apache), and a study has one: redis holds the disks of the machines",
+		strings.Replace(grouped, "noisy: {", "noisy: {service: redis, ", 1):                                             "a study has one service, and it is given already",
+		strings.Replace(strings.Replace(grouped, "\nservice: redis", "", 1), "noisy: {", "noisy: {service: redis, ", 1): "platform farm runs redis on its host, not on a machine of a group: move it beside groups",
+	} {
+		s, err := Parse("n.yaml", []byte(text), c, nil)
+		if want == "" && (err != nil || !s.Hosted) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q, of\n%s", err, want, text)
 		}
 	}
 }

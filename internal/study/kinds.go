@@ -81,6 +81,12 @@ func (c *Catalog) virtual(name string) bool {
 	return k != nil && k.Virtual
 }
 
+// hosted reports whether a platform runs a service on its host, where the disks of its machines are in it.
+func (c *Catalog) hosted(on, name string) bool {
+	k, of := find(c.Platforms, func(k platform.Kind) bool { return k.Name == on }), c.Service(name)
+	return k != nil && of != nil && k.Hosts != "" && slices.Contains(of.Speaks, k.Hosts)
+}
+
 // Factor finds a factor; nil for none.
 func (c *Catalog) Factor(name string) *factor.Factor {
 	return find(c.Factors, func(k factor.Factor) bool { return k.Name == name })

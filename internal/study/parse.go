@@ -194,27 +194,31 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 		return
 	}
 	fit := r.catalog.Fitting(kind)
-	switch {
-	case given && kind.Speaks == nil:
-		r.in.Complain(e.key, "service: the workload %s uses no service", kind.Name)
-		return
-	case !given && len(fit) > 0 && !kind.Alone:
-		s.Service = &Use{Kind: fit[0]}
-		return
-	case !given:
+	if !given {
+		if len(fit) > 0 && !kind.Alone {
+			s.Service = &Use{Kind: fit[0]}
+		}
 		return
 	}
 	found, settings := r.use(e.value, "service")
 	if found == nil {
 		return
 	}
-	if !slices.Contains(fit, found.Name) {
+	s.Hosted = r.catalog.hosted(s.Platform.Kind, found.Name)
+	switch inGroup := slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Serves }); {
+	case s.Hosted && inGroup:
+		r.in.Complain(e.key, "service: platform %s runs %s on its host, not on a machine of a group: move it beside groups", s.Platform.Kind, found.Name)
+	case s.Hosted && kind.Speaks != nil && !kind.Alone:
+		r.in.Complain(e.value, "service: the workload %s needs a service (%s), and a study has one: %s holds the disks of the machines", kind.Name, strings.Join(fit, ", "), found.Name)
+	case !s.Hosted && kind.Speaks == nil:
+		r.in.Complain(e.key, "service: the workload %s uses no service", kind.Name)
+	case !s.Hosted && !slices.Contains(fit, found.Name):
 		r.in.Complain(e.value, "service: %s supports no protocol of the workload %s (%s); these do: %s",
 			found.Name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
-		return
+	default:
+		r.places["service."+found.Name] = e.value
+		s.Service = new(r.used(found, "service", settings))
 	}
-	r.places["service."+found.Name] = e.value
-	s.Service = new(r.used(found, "service", settings))
 }
 
 // monitor parses the monitor.

@@ -86,9 +86,9 @@ headline: [iops, write.p99]
 margin: 2%
 `,
 		// A seed of 2^64-1 is a float to this reader of YAML, and not to us.
-		"full": strings.Replace(study.FullTest, "seed: 18446744073709551615", "seed: 1", 1),
+		"full":   strings.Replace(study.FullTest, "seed: 18446744073709551615", "seed: 1", 1),
 		"groups": strings.Replace(study.HeadTest, "workload: storage", "groups: {a: {workload: storage}, b: {workload: storage}}", 1) + "headline: [all.iops, b.write.p99.9]\n",
-		"rate": study.HeadTest + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
+		"rate":   study.HeadTest + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
 	}
 	texts["service"] = study.WebTest + "service: {nginx: {workers: 2}}\nfactors: {nginx.pages: [1, 2]}\nload: {rate: 5/s, arrivals: poisson}\n"
 	texts["peak"] = study.WebTest + "service: nginx\nload: {peak: {within: {p99: 20ms, errors: 0/s}, from: 10/s}}\n"

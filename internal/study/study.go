@@ -34,6 +34,7 @@ type Study struct {
 	Platform Use    `json:"platform"`
 	Workload Use    `json:"workload"`
 	Service  *Use   `json:"service,omitempty"` // the service under load; nil without one
+	Hosted   bool   `json:"hosted,omitempty"`  // the service runs on the host of the machines, whose disks are in it: see platform.Backed
 	Monitor  *Use   `json:"monitor,omitempty"` // samples counters beside the machines; nil without one
 	// Groups are the kinds of machines; empty for a single machine.
 	Groups []Group `json:"groups,omitempty"`

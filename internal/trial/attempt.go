@@ -195,6 +195,9 @@ func (a *attempt) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := a.underlay(ctx); err != nil {
+		return err
+	}
 	if err := a.assemble(ctx); err != nil {
 		return err
 	}
@@ -205,8 +208,10 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	}
 	a.session.reporter.say(PhasePrepare, 0, "")
 	ready := a.session.schedule.timePreparing(a.trial.Number)
-	if err := a.session.services.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
-		return err
+	if !a.study.Hosted {
+		if err := a.session.services.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
+			return err
+		}
 	}
 	if err := a.prepare(ctx); err != nil {
 		return err
@@ -232,6 +237,9 @@ func (a *attempt) run(ctx context.Context) (err error) {
 // assemble has the machines of the trial running.
 func (a *attempt) assemble(ctx context.Context) (err error) {
 	if a.crew, err = a.session.muster(ctx, a.arm.Levels); err != nil {
+		if refused := (*platform.Refused)(nil); errors.As(err, &refused) && a.record.Trial == 1 {
+			return &fault.Refusal{Err: refused}
+		}
 		return fault.Voids(err)
 	}
 	if err := a.crew.Build(); err != nil {
@@ -260,7 +268,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.session.sim != nil {
 		return fault.Voids(run())
 	}
-	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil)
+	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil && !a.study.Hosted)
 	a.under = a.crew.Hypervisor(ctx)
 	a.monitor.Open(ctx, a.record)
 	for _, m := range a.crew {

@@ -203,7 +203,7 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 	}
 	return &journal.Begin{
 		Machine: machine, Run: run, Dir: s.bench.Dir, Mark: s.machines.Mark, Study: hash, Seed: s.bench.Plan.Seed, Version: s.bench.Version, Platform: s.bench.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.bench.Study.Most(), Commands: s.bench.Study.Commands, Services: s.services.Foreign(),
+		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.bench.Study.Most(), Commands: s.bench.Study.Commands, Services: s.services.Foreign(), Hosted: s.bench.Study.Hosted,
 		Claims: s.settings.Claims(),
 	}, nil
 }

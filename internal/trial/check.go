@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/trial/monitor"
+	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/workload"
 )
 
@@ -47,6 +49,9 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := of.Check(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.services.Announce(ctx); err != nil {
+		return nil, err
+	}
 	seen, data := map[string]workload.Needs{}, &stored{served: map[string]int64{}}
 	for _, arm := range s.bench.Plan.Arms {
 		if err := s.bench.possible(arm.Levels); err != nil {
@@ -62,7 +67,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		for name, sets := range s.settings.Kernel() {
 			total.Sets[name] = slices.Compact(slices.Sorted(slices.Values(append(total.Sets[name], sets...))))
 		}
-		serving, err := s.services.Check(ctx, arm, all)
+		serving, err := s.checkService(ctx, arm, all)
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +128,28 @@ func (s *session) fits(of service.Needs, data *stored) error {
 	name := s.bench.Study.Service.Kind
 	return fmt.Errorf("the data%s takes %s in service %s, its redundancy included, but that holds %s: reduce the data of workload %s, or enlarge the service",
 		arms, parameter.Bytes(need).About(), name, parameter.Bytes(of.Capacity).About(), s.kind.Name)
+}
+
+// checkService asks the service of an arm for its needs, on the machine where it will run.
+func (s *session) checkService(ctx context.Context, arm plan.Arm, all machines.Set) (needs service.Needs, err error) {
+	if !s.bench.Study.Hosted || s.sim != nil {
+		return s.services.Check(ctx, arm, all)
+	}
+	host, err := s.machines.Host(ctx)
+	if err != nil {
+		return needs, err
+	}
+	if needs, err = s.services.Check(ctx, arm, host); err != nil {
+		return needs, err
+	}
+	if left, ok := host.Lead().At.Space(ctx); ok && float64(needs.Disk) > spare*float64(left.Free) {
+		return needs, fmt.Errorf("service %s needs %.3g GiB in %s, but only %.3g GiB are free: set TMPDIR to a larger folder", s.bench.Study.Service.Kind, gib(needs.Disk), host.Lead().At.Dir, gib(left.Free))
+	}
+	for _, use := range s.services.Foreign() {
+		needs.Changes = append(needs.Changes, fmt.Sprintf("makes images for the disks of machines in %s at %s, and removes them", use.Kind, use.Settings[serve.AddressSetting]))
+	}
+	needs.Disk = 0 // on the disk of the host, where the loads have nothing
+	return needs, nil
 }
 
 // possible reports settings of the platform that exclude each other in an arm: each factor alone is asked of the machine as it is.

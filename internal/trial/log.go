@@ -21,6 +21,9 @@ func (a *attempt) keepLog(ctx context.Context) {
 // served is what the service did during the load by its own log.
 func (a *attempt) served(ctx context.Context) []trace.Event {
 	a.keepLog(ctx)
+	if a.study.Hosted { // it is on none of the machines
+		return nil
+	}
 	if clock, known := a.crew.Server().Sampler.Clock(); known {
 		return a.session.services.Happened(serve.Span{Began: a.began, Ended: time.Now(), Clock: clock})
 	}

@@ -34,3 +34,19 @@ func (s *session) driven(levels map[string]string) machines.Loads {
 		return *found, g.Workload.Settings, nil
 	}
 }
+
+// underlay has the service running in which the machines have their disks, if there is one.
+func (a *attempt) underlay(ctx context.Context) error {
+	if !a.study.Hosted || a.session.sim != nil {
+		return nil
+	}
+	host, err := a.session.machines.Host(ctx)
+	if err != nil {
+		return err
+	}
+	a.session.reporter.say(PhasePrepare, 0, "")
+	if err := a.session.services.Start(ctx, a.arm, host, a.trial.Seed); err != nil {
+		return err
+	}
+	return a.session.services.Attach(ctx)
+}

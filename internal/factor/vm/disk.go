@@ -15,6 +15,24 @@ import (
 // scratch is the mount point of the workloads' disk in VMs.
 const scratch = spec.Scratch
 
+func backing() factor.Factor {
+	return setting{
+		ownQEMU:   true,
+		canonical: func(g spec.Guest) string { return g.Backing },
+		read: func(ctx context.Context, r spec.Running) (string, error) {
+			d, err := r.QEMU.Drive(ctx, spec.DataDisk)
+			if d.Image != "" {
+				return spec.ImageBacking, err
+			}
+			return spec.FileBacking, err
+		},
+		set: oneOf("backing of a disk", func(g *spec.Guest) *string { return &g.Backing }, spec.FileBacking, spec.ImageBacking),
+	}.factor(factor.Factor{
+		Name: "guest.backing", Example: []string{spec.FileBacking, spec.ImageBacking},
+		Doc: "what a guest's disk is: a file of the host, or an image of the study's Ceph cluster, which runs on the host; read back from QEMU",
+	})
+}
+
 func controller() factor.Factor {
 	return setting{
 		check: asGiven,

@@ -58,6 +58,9 @@ func (d Disk) checkBacking() error {
 	if d.Path != "" && d.Backing != BackingFile || d.Socket != "" && d.Backing != BackingNBD {
 		return fmt.Errorf("a path is for the backing file, a socket for nbd; this one is %s", d.Backing)
 	}
+	if (d.Image != Image{}) != (d.Backing == BackingImage) {
+		return fmt.Errorf("an image is for the backing image; this one is %s", d.Backing)
+	}
 	if unprintable(d.Path) {
 		return fmt.Errorf("a file at %q: %s", d.Path, noControl)
 	}
@@ -68,8 +71,14 @@ func (d Disk) checkBacking() error {
 		}
 	case BackingNBD:
 		return checkSocket(d.Socket)
+	case BackingImage:
+		for _, part := range []string{d.Image.Conf, d.Image.Pool, d.Image.Name} {
+			if part == "" || unprintable(part) {
+				return fmt.Errorf("image %q in pool %q of %q: %s", d.Image.Name, d.Image.Pool, d.Image.Conf, noControl)
+			}
+		}
 	default:
-		return fmt.Errorf("backing %q is unknown: use file or nbd", d.Backing)
+		return fmt.Errorf("backing %q is unknown: use file, nbd or image", d.Backing)
 	}
 	return nil
 }
@@ -89,9 +98,12 @@ func (d Disk) args(i int, w Wiring) []string {
 	if d.ReadOnly {
 		cache += ",read-only=on"
 	}
-	if d.Backing == BackingNBD {
+	switch d.Backing {
+	case BackingNBD:
 		args = append(args, "-blockdev", fmt.Sprintf("driver=nbd,node-name=%s,server.type=unix,server.path=%s%s", node, quote(d.Socket), cache))
-	} else {
+	case BackingImage:
+		args = append(args, "-blockdev", fmt.Sprintf("driver=rbd,node-name=%s,conf=%s,pool=%s,image=%s,user=admin%s", node, quote(d.Image.Conf), quote(d.Image.Pool), quote(d.Image.Name), cache))
+	default:
 		args = append(args,
 			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.File(w)), cmp.Or(d.AIO, "threads"), cache),
 			"-blockdev", fmt.Sprintf("driver=raw,node-name=%s,file=file%d%s", node, i, cache))

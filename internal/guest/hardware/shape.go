@@ -89,9 +89,16 @@ const (
 type Backing string
 
 const (
-	BackingFile Backing = "file" // an ordinary file of the host
-	BackingNBD  Backing = "nbd"  // a server on a unix socket
+	BackingFile  Backing = "file"  // an ordinary file of the host
+	BackingNBD   Backing = "nbd"   // a server on a unix socket
+	BackingImage Backing = "image" // an image of a Ceph cluster, by QEMU's driver rbd
 )
+
+// Image is an image of a Ceph cluster.
+type Image struct {
+	Conf       string // path of the configuration that leads to the cluster
+	Pool, Name string
+}
 
 // Disk is a disk of a guest. Name is its serial number there. An NVMe drive reports a write
 // cache in every cache mode; writethrough and directsync write through nevertheless.
@@ -102,6 +109,7 @@ type Disk struct {
 	Backing    Backing
 	Path       string // of the file; empty: a new one in the guest's folder
 	Socket     string // of the NBD server
+	Image      Image
 	Cache      string // none, writeback, writethrough, directsync, unsafe; empty is none
 	AIO        string // threads, native, io_uring; empty is threads
 	IOThread   bool   // a dedicated thread handles its requests

@@ -70,6 +70,7 @@ func shapes() []given {
 				{Name: "log", Size: gib, Controller: VirtioSCSI, Backing: BackingFile, Path: "/a,b.img", Cache: "writethrough", AIO: "io_uring", IOThread: true, Queues: 2},
 				{Name: "drive", Size: gib, Controller: NVMe, Backing: BackingFile, Queues: 3},
 				{Name: "far", Controller: VirtioBlk, Backing: BackingNBD, Socket: "/n.sock", Cache: "unsafe"},
+				{Name: "image", Size: gib, Controller: VirtioBlk, Backing: BackingImage, Image: Image{"/a,b.conf", "pool", "plimsoll-1"}, Cache: "writeback", IOThread: true},
 			}
 		}), tcg},
 		{"nics", with(1, func(s *Shape) {
@@ -220,6 +221,10 @@ func TestRefusedShapes(t *testing.T) {
 		{"cache of a disk", `cache "some"`, disk(func(d *Disk) { d.Cache = "some" })},
 		{"aio of nbd", "only a file has it", disk(func(d *Disk) { d.Backing, d.AIO = BackingNBD, "threads" })},
 		{"socket of a file", "a socket for nbd", disk(func(d *Disk) { d.Socket = "/n.sock" })},
+		{"aio of an image", "only a file has it", disk(func(d *Disk) { d.Backing, d.AIO = BackingImage, "threads" })},
+		{"no image", "an image is for the backing image", disk(func(d *Disk) { d.Backing, d.Path = BackingImage, "" })},
+		{"image of a file", "an image is for the backing image", disk(func(d *Disk) { d.Image.Name = "x" })},
+		{"image without a pool", `image "i" in pool "" of "/c"`, disk(func(d *Disk) { d.Backing, d.Path, d.Image = BackingImage, "", Image{"/c", "", "i"} })},
 		{"nbd without socket", "Unix socket", disk(func(d *Disk) { d.Backing = BackingNBD })},
 		{"two disks of a name", "two of kind disk are named d", func(s *Shape, _ *Wiring) {
 			d := Disk{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,12 +13,13 @@ import (
 
 // Drive is a guest's disk as QEMU and the host's kernel report it.
 type Drive struct {
-	Driver   string // block driver: raw for a file, nbd, null-co
+	Driver   string // block driver: raw for a file, nbd, rbd, null-co
 	Source   string // path or URI of the blocks, in QEMU's notation
 	Direct   bool   // bypasses the host's page cache
 	Volatile bool   // the guest sees a write cache
 	NoFlush  bool   // flushes of the guest are dropped
 	IOThread bool   // a dedicated thread handles its requests
+	Image    string // pool/name of an image of a Ceph cluster; empty for anything else
 }
 
 // Drive queries QEMU about a disk, by name.
@@ -44,7 +46,7 @@ func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	found := false
 	for _, b := range blocks {
 		if in := b.Inserted; in.Node == fmt.Sprintf("disk%d", i) {
-			d = Drive{Driver: in.Drv, Source: in.File, Direct: in.Cache.Direct, Volatile: in.Cache.Writeback, NoFlush: in.Cache.NoFlush}
+			d = Drive{Driver: in.Drv, Source: in.File, Direct: in.Cache.Direct, Volatile: in.Cache.Writeback, NoFlush: in.Cache.NoFlush, Image: imageOf(in.Drv, in.File)}
 			found = true
 		}
 	}
@@ -53,6 +55,20 @@ func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	}
 	d.IOThread, err = p.hasThread(ctx, i)
 	return d, err
+}
+
+// imageOf finds the image in QEMU's notation of a node: json: and the options of the driver, where these are more than a URI can have.
+func imageOf(driver, source string) string {
+	var at struct{ Pool, Image string }
+	text, ok := strings.CutPrefix(source, "json:")
+	if driver != "rbd" || ok && json.Unmarshal([]byte(text), &at) != nil {
+		return ""
+	}
+	if !ok {
+		rest, _ := strings.CutPrefix(source, "rbd:")
+		return strings.SplitN(rest, ":", 2)[0]
+	}
+	return at.Pool + "/" + at.Image
 }
 
 // hasThread reports whether a running IOThread serves the disk.

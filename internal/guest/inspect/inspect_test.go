@@ -116,3 +116,14 @@ func TestExits(t *testing.T) {
 		t.Errorf("another guest's %d", *n)
 	}
 }
+
+func TestImageOf(t *testing.T) {
+	for _, c := range []struct{ driver, source, want string }{
+		{"rbd", `json:{"pool": "p", "image": "plimsoll-01", "conf": "/a/ceph.conf", "driver": "rbd", "user": "admin"}`, "p/plimsoll-01"},
+		{"rbd", "rbd:p/i:conf=/c", "p/i"}, {"rbd", "rbd:p/i", "p/i"}, {"raw", "/d.img", ""}, {"rbd", "json:{", ""}, {"nbd", `json:{"image":"i"}`, ""},
+	} {
+		if got := imageOf(c.driver, c.source); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.driver, c.source, got, c.want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/guest/hardware"
@@ -46,6 +47,7 @@ type Guest struct {
 	process *process
 	monitor *qmp.Monitor
 
+	killed   atomic.Bool
 	stopping sync.Once
 	stopped  error
 }

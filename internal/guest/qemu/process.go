@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -25,6 +27,7 @@ type process struct {
 func launch(binary string, args []string, console *log, files ...*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = p.console, p.errors, files
+	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CEPH_ARGS=") }) // of the user: they would lead to another cluster
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
 	go func() {

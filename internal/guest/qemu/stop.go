@@ -26,6 +26,15 @@ func (g *Guest) Stop(ctx context.Context) error {
 	return g.stopped
 }
 
+// Kill kills QEMU, in whatever it waits for. Its files remain until Stop.
+func (g *Guest) Kill() {
+	g.killed.Store(true)
+	g.process.kill()
+}
+
+// Killed reports whether Kill was called: there is nobody to ask for anything.
+func (g *Guest) Killed() bool { return g.killed.Load() }
+
 func (g *Guest) quit(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, quitWait)
 	defer cancel()

@@ -23,6 +23,7 @@ type Guest struct {
 	HugePages   string             `name:"huge_pages" doc:"host huge pages that back guest memory" choices:"none,2MiB,1GiB"`
 	HostNodes   string             `name:"host_nodes" doc:"host NUMA nodes of guest memory, such as 0-1; none is the host's default policy"`
 	DiskSize    parameter.Bytes    `name:"disk" doc:"size of the data disk"`
+	Backing     string             `name:"backing" doc:"what the disk is: a file of the host, or an image of the study's Ceph cluster; auto is an image where there is a cluster" choices:"auto,file,image"`
 	Controller  string             `name:"controller" doc:"disk controller" choices:"virtio-blk,virtio-scsi,nvme"`
 	Cache       string             `name:"cache" doc:"disk cache mode" choices:"none,writeback,writethrough,directsync,unsafe"`
 	AIO         string             `name:"aio" doc:"QEMU AIO mode of the disk" choices:"threads,native,io_uring"`
@@ -59,7 +60,7 @@ func (g Guest) Shape(name string) (hardware.Shape, error) {
 		shape.VirtualTime = &hardware.VirtualTime{Shift: g.VirtualTime}
 	}
 	shape.Memory.HugePage = HugePages[g.HugePages]
-	if err := errors.Join(g.checkRoute(), g.fair(), g.nodes(&shape)); err != nil {
+	if err := errors.Join(g.checkRoute(), g.checkBacking(), g.fair(), g.nodes(&shape)); err != nil {
 		return shape, err
 	}
 	var err error
@@ -128,6 +129,34 @@ const (
 	// DiskSocket is the socket of a server of that disk, in the VM's folder.
 	DiskSocket = "disk.sock"
 )
+
+// What the disk is.
+const (
+	AutoBacking  = "auto"
+	FileBacking  = "file"
+	ImageBacking = "image"
+)
+
+// checkBacking refuses settings of files for a disk that is an image.
+func (g Guest) checkBacking() error {
+	if g.Backing != ImageBacking {
+		return nil
+	}
+	if r, err := ParseRoute(g.IOFilter); err == nil && r.Server != NoServer {
+		return fmt.Errorf("io_filter %s: its server serves files, and the disk is an image of the Ceph cluster: set backing: file, or io_filter: none", r)
+	}
+	if g.AIO != "threads" {
+		return fmt.Errorf("aio %s: it is for files, and the disk is an image of the Ceph cluster: set backing: file, or aio: threads", g.AIO)
+	}
+	return nil
+}
+
+// ImageDisk returns the disk that workloads write to as an image.
+func (g Guest) ImageDisk(image hardware.Image) hardware.Disk {
+	d := g.Disk("")
+	d.Backing, d.Path, d.Socket, d.AIO, d.Image = hardware.BackingImage, "", "", "", image
+	return d
+}
 
 // Disk returns the disk that workloads write to, with its file in a folder.
 func (g Guest) Disk(folder string) hardware.Disk {

@@ -23,6 +23,7 @@ import (
 // slot is the place of a VM in the testbed, from the first boot to the last.
 type slot struct {
 	bed    *testbed
+	owner  *machine
 	number int // from 1; the address follows from it
 	home   *folder.Folder
 	plug   *vswitch.Plug // nil before the first boot with a network
@@ -35,11 +36,15 @@ func (s *slot) claim(g spec.Guest) capacity.Claim {
 	if spec.HugePages[g.HugePages] != 0 {
 		memory = 0 // the host has set huge pages aside already
 	}
-	return capacity.Claim{Number: s.number, Memory: memory, Disk: int64(g.DiskSize) + int64(g.Pmem), Image: s.home.File(spec.DataImage)}
+	disk := int64(g.Pmem)
+	if _, is, _ := s.bed.images.lies(g, s.number); !is {
+		disk += int64(g.DiskSize)
+	}
+	return capacity.Claim{Number: s.number, Memory: memory, Disk: disk, Image: s.home.File(spec.DataImage)}
 }
 
-// boot starts a VM. Its disk stays from boot to boot.
-func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined platform.Confinement) (i *instance, err error) {
+// boot starts a VM, with an image as its disk unless that is empty. Its disk stays from boot to boot.
+func (s *slot) boot(ctx context.Context, name string, g spec.Guest, image hardware.Image, confined platform.Confinement) (i *instance, err error) {
 	shape, err := g.Shape(title(name, s.number))
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined pla
 	if err != nil {
 		return nil, err
 	}
-	programs, err := s.disks(ctx, g, &shape)
+	programs, err := s.disks(ctx, g, image, &shape)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +67,7 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined pla
 		return nil, err
 	}
 	o.BootTimeout, o.Accelerator = time.Duration(g.Boot), s.chosen.Accelerator
-	i = &instance{spec: g}
+	i = &instance{spec: g, image: image}
 	if err := i.serveDisk(ctx, s); err != nil {
 		return nil, err
 	}
@@ -70,6 +75,7 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined pla
 		i.stopServer()
 		return nil, err
 	}
+	s.attached(i, i.qemu)
 	platform.LogStart(ctx, name, append([]string{qemu.Binary}, i.qemu.Facts().Arguments...))
 	s.bed.capacity.Started(s.number, i.qemu.PID())
 	if err := i.join(ctx, confined, programs); err != nil {
@@ -97,12 +103,10 @@ func (s *slot) options(g spec.Guest) (qemu.Options, error) {
 
 // disks adds the VM's disks to its shape, and makes their files. The disk with programs has
 // no path if there is none.
-func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (programs hardware.Disk, err error) {
-	image := s.home.File(spec.DataImage)
-	if _, err := os.Stat(image); err != nil {
-		if err := provision.MakeDisk(ctx, image, int64(g.DiskSize)); err != nil {
-			return programs, err
-		}
+func (s *slot) disks(ctx context.Context, g spec.Guest, image hardware.Image, shape *hardware.Shape) (programs hardware.Disk, err error) {
+	data, err := s.data(ctx, g, image)
+	if err != nil {
+		return programs, err
 	}
 	if len(shape.Persistent) > 0 {
 		file := s.home.File("pmem.img")
@@ -111,7 +115,7 @@ func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (
 		}
 		shape.Persistent[0].Path = file
 	}
-	shape.Disks = append(shape.Disks, g.Disk(s.home.Path))
+	shape.Disks = append(shape.Disks, data)
 	kept, err := s.bed.programs(ctx)
 	if err != nil || kept == "" {
 		return programs, err
@@ -121,17 +125,40 @@ func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (
 	return programs, err
 }
 
+// data is the disk that workloads write to, made where it is missing.
+func (s *slot) data(ctx context.Context, g spec.Guest, image hardware.Image) (hardware.Disk, error) {
+	if image != (hardware.Image{}) {
+		return g.ImageDisk(image), s.bed.images.have(ctx, image, int64(g.DiskSize), s.home.Path)
+	}
+	file := s.home.File(spec.DataImage)
+	if _, err := os.Stat(file); err != nil {
+		if err := provision.MakeDisk(ctx, file, int64(g.DiskSize)); err != nil {
+			return hardware.Disk{}, err
+		}
+	}
+	return g.Disk(s.home.Path), nil
+}
+
+// attached notes the QEMU that has an image as the VM's disk; nil for none any more.
+func (s *slot) attached(i *instance, g *qemu.Guest) {
+	if i.image != (hardware.Image{}) {
+		s.bed.images.runs(s.owner, g)
+	}
+}
+
 // stop powers the VM off.
 func (s *slot) stop(ctx context.Context, i *instance) error {
 	err := i.stop(ctx)
+	s.attached(i, nil)
 	s.bed.capacity.Stopped(s.number)
 	return err
 }
 
 // close removes the files of the VM.
-func (s *slot) close() (err error) {
+func (s *slot) close(ctx context.Context) error {
+	err := s.bed.images.forget(ctx, s.number)
 	if s.plug != nil {
-		err = s.plug.Pull()
+		err = errors.Join(err, s.plug.Pull())
 	}
 	s.bed.capacity.Release(s.number)
 	return errors.Join(err, s.home.Remove())

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/provision"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
 )
@@ -62,7 +63,7 @@ func (i *instance) card(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s, %d queues", model, queues), err
 }
 
-// Sees describes the processors and memory that the VM sees now.
+// Sees describes the processors and memory that the VM sees now, and what its disk is in a cluster.
 func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	i, err := m.instance(ctx)
 	if err != nil {
@@ -72,7 +73,14 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	for _, r := range v.Rows() {
 		all = append(all, platform.Fact{Name: r.Name, Value: r.Value})
 	}
-	return all, err
+	if err != nil || i.image == (hardware.Image{}) {
+		return all, err
+	}
+	m.mu.Lock()
+	process := i.qemu.Inspect()
+	m.mu.Unlock()
+	disk, err := process.Drive(ctx, spec.DataDisk)
+	return append(all, platform.Fact{Name: "Disk", Value: "image " + disk.Image}), err
 }
 
 // Caution warns if figures of the VM do not represent hardware virtualisation.

@@ -29,6 +29,8 @@ type testbed struct {
 	network  *vswitch.Switch
 	capacity *capacity.Capacity
 	turns    chan struct{} // one for each VM that boots
+	host     *host
+	images   *images
 
 	making sync.Mutex // held to create what VMs share
 }
@@ -36,15 +38,16 @@ type testbed struct {
 // folderPrefix begins the names of the folders of VMs, by which they are found.
 const folderPrefix = "plimsoll-guest-"
 
-func newTestbed(s supply.Supply, g spec.Guest) (*testbed, error) {
-	home, err := folder.New(folderPrefix, 0o700)
+func newTestbed(s supply.Supply, g spec.Guest, on platform.Kind) (*testbed, error) {
+	home, err := folder.New(folderPrefix, 0o711) // the daemons of a cluster in it are those of an ordinary user
 	if err != nil {
 		return nil, err
 	}
 	t := &testbed{
 		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
-		turns: make(chan struct{}, runtime.NumCPU()),
+		turns: make(chan struct{}, runtime.NumCPU()), host: &host{kind: on},
 	}
+	t.images = newImages(t.host.machine)
 	if t.vms, err = group.New(machineName, t.taking(g), t.afford); err != nil {
 		return nil, errors.Join(err, home.Remove())
 	}
@@ -63,7 +66,7 @@ func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
 			return nil, err
 		}
 		m := &machine{slot: slot{bed: t, number: s.Number, home: home}, Next: spec.NewNext(s.Name, g)}
-		m.Up = m.agent
+		m.Up, m.slot.owner = m.agent, m
 		return m, nil
 	}
 }
@@ -130,5 +133,5 @@ func (t *testbed) Close() error {
 	defer cancel()
 	err := t.vms.End(ctx)
 	t.network.Close()
-	return errors.Join(err, t.home.Remove())
+	return errors.Join(err, t.host.close(), t.home.Remove())
 }

@@ -9,12 +9,13 @@ import (
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
 )
 
 // What cannot be is refused before anything boots, with the group that asked for it.
 func TestGroupsAreChecked(t *testing.T) {
-	s := Kind().Defaults.(spec.Guest)
-	b, err := newTestbed(supply.Supply{}, s)
+	s := kind().Defaults.(spec.Guest)
+	b, err := newTestbed(supply.Supply{}, s, local.Kind())
 	if err != nil {
 		t.Fatal(err)
 	}

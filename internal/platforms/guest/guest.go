@@ -22,17 +22,19 @@ import (
 // studyFolder is where workloads write.
 const studyFolder = spec.Scratch + "/study"
 
-// Kind is the platform as the catalog lists it.
-func Kind() platform.Kind {
+// Kind is the platform as the catalog lists it. The host is the platform of this
+// host, where the Ceph cluster of a study runs that has the VMs' disks.
+func Kind(host platform.Kind) platform.Kind {
 	defaults := spec.Guest{
 		VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
-		Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
+		Backing: spec.AutoBacking, Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
 		IOFilter: spec.NoServer, Storage: spec.OnDisk, Pin: spec.Unset,
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
 		Candidates: spec.Candidates(),
 		Needs:      "QEMU",
+		Hosts:      imageProtocol,
 		Name:       machineName,
 		Doc:        "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
 		Defaults:   defaults,
@@ -50,7 +52,7 @@ func Kind() platform.Kind {
 			if err := parameter.Decode(&g, settings); err != nil {
 				return nil, err
 			}
-			return open(g)
+			return open(g, host)
 		},
 	}
 }
@@ -58,7 +60,7 @@ func Kind() platform.Kind {
 // goodbye is how long the VMs may take to power off.
 const goodbye = 20 * time.Second
 
-func open(g spec.Guest) (*testbed, error) {
+func open(g spec.Guest, host platform.Kind) (*testbed, error) {
 	if _, err := g.Shape(machineName); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func open(g spec.Guest) (*testbed, error) {
 			return nil, err
 		}
 	}
-	return newTestbed(s, g)
+	return newTestbed(s, g, host)
 }
 
 // Scratch is a folder on the disk for workloads.

@@ -18,7 +18,8 @@ import (
 
 // instance is a VM from boot to power-off, in whatever process it runs.
 type instance struct {
-	spec  spec.Guest // that it was booted with
+	spec  spec.Guest     // that it was booted with
+	image hardware.Image // its disk; empty for a file
 	qemu  *qemu.Guest
 	disk  *diskserver.Server // nil where QEMU opens the file itself
 	relay *relay.Relay
@@ -85,7 +86,7 @@ func (i *instance) mount(ctx context.Context) (err error) {
 // stop powers the VM off.
 func (i *instance) stop(ctx context.Context) error {
 	var asked error
-	if i.agent != nil {
+	if i.agent != nil && !i.qemu.Killed() {
 		asked = errors.Join(provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
 	}
 	err := i.qemu.Stop(ctx)

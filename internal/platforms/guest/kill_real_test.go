@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
 )
 
 // labAgent names the agent of a lab that is a process of its own, below.
@@ -37,10 +38,10 @@ func TestALab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Kind().Defaults.(spec.Guest)
+	s := kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	small(&s)
-	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s)
+	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s, local.Kind())
 	if err != nil {
 		t.Fatal(err)
 	}

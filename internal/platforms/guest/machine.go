@@ -29,6 +29,11 @@ const machineName = "guest"
 
 // Limits reports whether the VM's kernel has a driver for the network card.
 func (m *machine) Limits(g spec.Guest) error {
+	if g.Backing == spec.ImageBacking {
+		if err := m.slot.bed.images.possible(g); err != nil {
+			return err
+		}
+	}
 	if g.Controller == string(hardware.PVSCSI) || g.Controller == string(hardware.SATA) {
 		return fmt.Errorf("unsupported controller %q: must be virtio-blk, virtio-scsi or nvme", g.Controller)
 	}
@@ -71,9 +76,10 @@ func (m *machine) Boot(ctx context.Context) error {
 func (m *machine) instance(ctx context.Context) (*instance, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	image, _, misplaced := m.slot.bed.images.lies(m.Spec(), m.slot.number)
 	if m.running != nil {
-		gone := m.running.agent.Err() != nil
-		if !gone && m.running.spec == m.Spec() {
+		gone := errors.Join(m.running.agent.Err(), m.running.qemu.Err()) != nil
+		if !gone && m.running.spec == m.Spec() && m.running.image == image && misplaced == nil {
 			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
@@ -83,9 +89,12 @@ func (m *machine) instance(ctx context.Context) (*instance, error) {
 	if m.ended {
 		return nil, fmt.Errorf("%s: %w", described(m.Name()), errEnded)
 	}
+	if misplaced != nil {
+		return nil, fmt.Errorf("boot %s: %w", described(m.Name()), misplaced)
+	}
 	leave, err := m.slot.bed.enter(ctx)
 	if err == nil {
-		m.running, err = m.slot.boot(ctx, m.Name(), m.Spec(), m.Confinement())
+		m.running, err = m.slot.boot(ctx, m.Name(), m.Spec(), image, m.Confinement())
 		leave()
 	}
 	if err != nil {
@@ -130,5 +139,5 @@ func (m *machine) End(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("stop %s: %w", described(m.Name()), err)
 	}
-	return errors.Join(err, m.slot.close())
+	return errors.Join(err, m.slot.close(ctx))
 }

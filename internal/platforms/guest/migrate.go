@@ -154,5 +154,6 @@ func (m *machine) arrived(ctx context.Context, i *instance, target *qemu.Guest) 
 	source := i.qemu
 	i.qemu = target
 	m.slot.bed.capacity.Started(m.slot.number, target.PID())
+	m.slot.attached(i, target)
 	return errors.Join(err, source.Stop(ctx), i.schedule(ctx))
 }

@@ -33,7 +33,7 @@ func TestWhatDoesNotMigrate(t *testing.T) {
 		"io_filter":    func(s *spec.Guest) { s.IOFilter = "null" },
 		"virtual_time": func(s *spec.Guest) { s.VirtualTime = 3 },
 	} {
-		m := &machine{Next: spec.NewNext(machineName, Kind().Defaults.(spec.Guest))}
+		m := &machine{Next: spec.NewNext(machineName, kind().Defaults.(spec.Guest))}
 		if _, err := f.Check(t.Context(), factor.Env{Machine: m}, "postcopy"); err != nil && qemu.MayPostcopy() == nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/platforms/platformtest"
 )
 
@@ -25,12 +26,12 @@ func booted(t *testing.T, change func(*spec.Guest)) *testbed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Kind().Defaults.(spec.Guest)
+	s := kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	if change != nil {
 		change(&s)
 	}
-	b, err := newTestbed(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache}, s)
+	b, err := newTestbed(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache}, s, local.Kind())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,15 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/local"
 )
 
+// kind is the platform with this host.
+func kind() platform.Kind { return Kind(local.Kind()) }
+
 func TestShape(t *testing.T) {
-	base := Kind().Defaults.(spec.Guest)
+	base := kind().Defaults.(spec.Guest)
 	with := func(change func(*spec.Guest)) spec.Guest {
 		s := base
 		change(&s)
@@ -53,7 +58,7 @@ func TestShape(t *testing.T) {
 // Levels are judged by their form without a machine, and by this host with one; nothing
 // boots for that.
 func TestFactorsAreChecked(t *testing.T) {
-	s := Kind().Defaults.(spec.Guest)
+	s := kind().Defaults.(spec.Guest)
 	s.VCPUs = 4
 	m := &machine{Next: spec.NewNext(machineName, s)}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
@@ -88,11 +93,11 @@ func TestFactorsAreChecked(t *testing.T) {
 // What guests boot from is missed before anything is made.
 // Settings that exclude each other are found without a guest.
 func TestSettingsThatExcludeEachOther(t *testing.T) {
-	if err := Kind().Possible(parameter.Settings{"aio": "native", "cache": "writeback"}); err == nil || !strings.Contains(err.Error(), "aio native with cache writeback") {
+	if err := kind().Possible(parameter.Settings{"aio": "native", "cache": "writeback"}); err == nil || !strings.Contains(err.Error(), "aio native with cache writeback") {
 		t.Error(err)
 	}
 	for _, s := range []parameter.Settings{nil, {"aio": "native", "cache": "none"}, {"aio": "threads", "cache": "writeback", "queues": "2"}} {
-		if err := Kind().Possible(s); err != nil {
+		if err := kind().Possible(s); err != nil {
 			t.Errorf("%v: %v", s, err)
 		}
 	}
@@ -107,7 +112,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"no/kernel":             {"kernel": "/no/kernel"},
 		"has 8 vCPUs":           {"topology": "2x4"},
 	} {
-		if _, err := Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", settings, err, want)
 		}
 	}

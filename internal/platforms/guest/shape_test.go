@@ -15,7 +15,7 @@ import (
 // Levels that do not go together with the rest of the guest are refused before it boots,
 // with the reason.
 func TestLevelsAreJudgedTogether(t *testing.T) {
-	base := Kind().Defaults.(spec.Guest)
+	base := kind().Defaults.(spec.Guest)
 	base.VCPUs, base.Accelerator = 2, "tcg"
 	many := strconv.Itoa(runtime.NumCPU())
 	for _, c := range []struct {

@@ -67,6 +67,7 @@ type Begin struct {
 	Groups   []study.Group   `json:"groups,omitempty"`  // of machines, with the most that any arm has
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
+	Hosted   bool            `json:"hosted,omitempty"`   // the disks of machines are in the service
 	// Claims are the names of settings that the run may change, by machine as in the
 	// journal.
 	Claims map[string][]string `json:"claims,omitempty"`

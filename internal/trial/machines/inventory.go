@@ -3,11 +3,13 @@ package machines
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
-	"slices"
 )
 
 // Inventory is the machines of a run, by their names in the journal.
@@ -32,10 +34,54 @@ func (v *Inventory) IsGroup(target string) bool {
 	return target != "" && slices.ContainsFunc(v.Groups, func(g study.Group) bool { return g.Name == target })
 }
 
+// Host is the host of the machines, where a service runs that has their disks.
+func (v *Inventory) Host(ctx context.Context) (Set, error) {
+	on, err := v.Backed()
+	if err != nil {
+		return nil, err
+	}
+	m, dir, err := on.Host(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("use the host of the machines: %w", err)
+	}
+	return Set{{At: Workspace{m, dir}, Name: HostName, Group: study.Group{Subject: true}}}, nil
+}
+
+// Backed is the platform as one whose machines have disks in a service.
+func (v *Inventory) Backed() (platform.Backed, error) {
+	on, ok := v.Platform.(platform.Backed)
+	if !ok {
+		return nil, fmt.Errorf("platform %s runs no service on the host of its machines", v.Use.Kind)
+	}
+	return on, nil
+}
+
+// Hosts is the protocol of the services that have the disks of the machines.
+func (v *Inventory) Hosts() string {
+	if k := v.kind(); k != nil {
+		return k.Hosts
+	}
+	return ""
+}
+
+// DiskPrefix begins the names of the disks of the run's machines in a service.
+func (v *Inventory) DiskPrefix() string {
+	return "plimsoll-" + measure.Checksum([]byte("disks of " + v.Mark))[:12] + "-"
+}
+
+// kind is that of the platform; nil if it is unknown.
+func (v *Inventory) kind() *platform.Kind {
+	i := slices.IndexFunc(v.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == v.Use.Kind })
+	if i < 0 {
+		return nil
+	}
+	return &v.Catalog.Platforms[i]
+}
+
 // Fleeting reports whether the machines end with the process that opened the platform.
 func (v *Inventory) Fleeting() bool {
-	i := slices.IndexFunc(v.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == v.Use.Kind })
-	return i >= 0 && v.Catalog.Platforms[i].Fleeting != nil && v.Catalog.Platforms[i].Fleeting(v.Use.Settings)
+	k := v.kind()
+	return k != nil && k.Fleeting != nil && k.Fleeting(v.Use.Settings)
 }
 
 // At finds a machine by its name in the journal.

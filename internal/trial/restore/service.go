@@ -19,6 +19,10 @@ import (
 func (r *Restorer) Services(ctx context.Context) {
 	for _, name := range slices.Clone(r.Journal.Undo.Servers) {
 		if r.Fleeting {
+			if err := r.clearDisks(ctx); err != nil {
+				r.took("", err)
+				continue
+			}
 			r.took("the files of the service ended with their machine", r.Journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
 			continue
 		}
@@ -34,6 +38,19 @@ func (r *Restorer) Services(ctx context.Context) {
 	}
 }
 
+// clearDisks removes the disks of machines from services that outlived the run.
+func (r *Restorer) clearDisks(ctx context.Context) error {
+	b := r.Journal.Begin()
+	if !b.Hosted {
+		return nil
+	}
+	said, err := serve.Clear(ctx, r.Machines, b.Services)
+	for _, line := range said {
+		r.took(line, nil)
+	}
+	return err
+}
+
 func (r *Restorer) sweepServer(ctx context.Context, at machines.Workspace) error {
 	if err := serve.Sweep(ctx, at, r.Machines); err != nil {
 		return err
@@ -43,7 +60,7 @@ func (r *Restorer) sweepServer(ctx context.Context, at machines.Workspace) error
 			return err
 		}
 	}
-	if !r.Journal.Begin().Made {
+	if b := r.Journal.Begin(); !b.Made || b.Hosted { // the scratch folder is on another machine
 		return nil
 	}
 	return machines.Workspace{Machine: at.Machine, Dir: r.Machines.Scratch}.RemoveScratch(ctx, r.Machines.Mark)

@@ -35,6 +35,7 @@ type Services struct {
 	standing  *service.Running   // that of the arm that was checked last; nil where plimsoll starts it
 	Lodged    machines.Workspace // where a service ran last
 	failed    int                // times in a row that it could not be started
+	hosting   hosting
 }
 
 // Folder is the folder of services in the scratch folder. Nothing else is written there.
@@ -84,8 +85,11 @@ func (s *Services) Kind() (kind service.Kind, ok bool, err error) {
 	return *found, true, nil
 }
 
-// Spoken are the protocols of the study's service.
+// Spoken are the protocols of the study's service; none where it has the disks of the machines, whose loads do not talk to it.
 func (s *Services) Spoken() []string {
+	if s.Study.Hosted {
+		return nil
+	}
 	kind, _, _ := s.Kind() // an error was found by then
 	return kind.Speaks
 }
@@ -119,7 +123,7 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 
 // Provided finds where the service of the arm that was checked last listens; nil where plimsoll starts it.
 func (s *Services) Provided() func(protocol string) (load.Endpoint, error) {
-	if s.standing == nil {
+	if s.standing == nil || s.Study.Hosted {
 		return nil
 	}
 	return s.standing.Endpoint
@@ -208,7 +212,7 @@ func (s *Services) unstarted(name string, err error) error {
 // Renews reports whether each trial gets a fresh service: the study varies settings that a running one does not take
 // on, or restarts its machine.
 func (s *Services) Renews() bool {
-	restarts := func(f study.Factor) bool { return f.Restart && len(f.Levels) > 1 }
+	restarts := func(f study.Factor) bool { return f.Restart && !s.Study.Hosted && len(f.Levels) > 1 }
 	return s.Anew() || slices.ContainsFunc(s.Study.Factors, restarts)
 }
 
@@ -225,7 +229,7 @@ func (s *Services) Stop(ctx context.Context) error {
 	if s.Current == nil {
 		return nil
 	}
-	err := s.Current.Instance.Stop(ctx)
+	err := errors.Join(s.detach(ctx), s.Current.Instance.Stop(ctx))
 	name := s.Current.Kind.Name
 	s.Lodged, s.Current = s.Current.at, nil
 	if err != nil {
@@ -253,8 +257,8 @@ func (s *Services) StopMute(ctx context.Context, trouble error) error {
 
 // Target finds where the service listens.
 func (s *Services) Target(protocol string) (load.Endpoint, error) {
-	if s.Current == nil {
-		return load.Endpoint{}, errors.New("no service runs")
+	if s.Current == nil || s.Study.Hosted {
+		return load.Endpoint{}, errors.New("no service runs for loads")
 	}
 	return s.Current.Instance.Endpoint(protocol)
 }
