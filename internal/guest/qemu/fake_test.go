@@ -285,3 +285,24 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	}
 	nothingLeft(t, nil, o.Dir)
 }
+
+// QEMU without its driver for images is told from one that looks for a cluster.
+func TestHasImages(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if err := HasImages(t.Context()); err == nil || !strings.Contains(err.Error(), "qemu-system-x86") {
+		t.Errorf("without QEMU: %v", err)
+	}
+	for said, want := range map[string]string{
+		"error reading conf file /nonexistent/ceph.conf: No such file or directory": "",
+		"Unknown driver 'rbd'": "QEMU cannot open images of a Ceph cluster: apt install qemu-block-extra (or dnf install qemu-block-rbd): Unknown driver 'rbd'",
+	} {
+		script := "#!/bin/sh\necho \"" + said + "\" >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(dir, Binary), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := HasImages(t.Context()); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

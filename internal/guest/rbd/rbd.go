@@ -97,11 +97,19 @@ func (p Pool) Remove(ctx context.Context, name string) error {
 	}
 }
 
+// answering is how long the cluster has for a command. Its client waits without a limit for placement groups that do not serve.
+const answering = 2 * time.Minute
+
 // run runs the client. Arguments of the user's environment would lead to another cluster.
 func (p Pool) run(ctx context.Context, stdin io.Reader, argv ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("no answer from the cluster for %s", answering))
+	defer cancel()
 	r, err := p.Machine.Run(ctx, platform.Command{
 		Argv: append([]string{"env", "-u", "CEPH_ARGS", "CEPH_CONF=" + p.Conf, "rbd", "--pool", p.Name}, argv...), Stdin: stdin,
 	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}

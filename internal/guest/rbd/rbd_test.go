@@ -151,3 +151,20 @@ func pool(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// hung is a machine whose rbd waits for a cluster that does not answer.
+type hung struct{ platform.Machine }
+
+func (hung) Run(ctx context.Context, _ platform.Command) (platform.Result, error) {
+	<-ctx.Done()
+	return platform.Result{}, ctx.Err()
+}
+
+func TestAClusterThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := Pool{hung{}, "/c.conf", "p"}.List(t.Context(), "")
+		if err == nil || err.Error() != "rbd ls --format json: no answer from the cluster for 2m0s" {
+			t.Errorf("%v", err)
+		}
+	})
+}

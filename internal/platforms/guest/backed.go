@@ -80,7 +80,10 @@ func (t *testbed) chooseImages() error {
 		_, err := g.Shape(machineName)
 		return err
 	}
-	return errors.Join(choose(&t.study), t.vms.First().Reshape(choose))
+	if err := choose(&t.study); err != nil {
+		return err
+	}
+	return t.vms.First().Reshape(choose)
 }
 
 // Detach ends VMs whose disks are images, and removes the images from a cluster that plimsoll did not start. Where the cluster has died, VMs are killed:

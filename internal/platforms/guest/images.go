@@ -114,15 +114,15 @@ func (i *images) reserve(image hardware.Image, size int64) (there bool, err erro
 	if _, there := i.sizes[image]; there {
 		return true, nil
 	}
-	sum, n := size, 1
+	sum := size
 	for other, size := range i.sizes {
 		if other.Pool == image.Pool && other.Conf == image.Conf {
-			sum, n = sum+size, n+1
+			sum += size
 		}
 	}
 	if i.at.Capacity > 0 && sum > i.at.Capacity {
-		return false, &platform.Refused{Err: fmt.Errorf("%d disks of guests take %s, but the cluster can hold %s with its redundancy: lower guest.disk, or raise ceph.size or ceph.osds",
-			n, parameter.Bytes(sum), parameter.Bytes(i.at.Capacity).About())}
+		return false, &platform.Refused{Err: fmt.Errorf("disks of guests take %s in all, but the cluster can hold %s with its redundancy: lower guest.disk, or raise ceph.size or ceph.osds",
+			parameter.Bytes(sum), parameter.Bytes(i.at.Capacity).About())}
 	}
 	i.sizes[image] = size
 	return false, nil

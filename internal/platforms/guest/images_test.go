@@ -163,7 +163,7 @@ func TestImagesFit(t *testing.T) {
 		}
 	}
 	_, err := b.images.reserve(image("a", "p-02"), 2<<30)
-	if refused := (*platform.Refused)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "2 disks of guests take 4GiB, but the cluster can hold 3.00GiB with its redundancy: lower guest.disk") {
+	if refused := (*platform.Refused)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "disks of guests take 4GiB in all, but the cluster can hold 3.00GiB with its redundancy: lower guest.disk") {
 		t.Errorf("%v", err)
 	}
 	if there, err := b.images.reserve(image("a", "p-01"), 2<<30); !there || err != nil {
