@@ -63,7 +63,7 @@ func (a *attempt) judge(ctx context.Context) error {
 			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
 		}
 	}
-	a.record.Void = cmp.Or(certify.Reasoned(cause, a.recorder.Checks()), a.parts.Deciding())
+	a.record.Void = cmp.Or(a.parts.Deciding(), certify.Reasoned(cause, a.recorder.Checks()))
 	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
 		// Without a steady state there is no point estimate.
