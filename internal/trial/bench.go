@@ -123,6 +123,9 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 		s.machines.Mark = old.Mark
 	}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
+	if b.Study.Hosted && !s.services.Simulated {
+		s.services.Hosting = &serve.Hosting{Machines: s.machines}
+	}
 	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now(), anew: s.services.Anew()}
 	s.reporter = &reporter{hand: b.Report, left: s.schedule.left, soonest: s.schedule.soonest}
 	kind := b.Catalog.Workload(b.Study.Workload.Kind)

@@ -49,7 +49,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := of.Check(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.services.Announce(ctx); err != nil {
+	if err := s.services.Hosting.Announce(ctx); err != nil {
 		return nil, err
 	}
 	seen, data := map[string]workload.Needs{}, &stored{served: map[string]int64{}}

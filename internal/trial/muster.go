@@ -37,7 +37,7 @@ func (s *session) driven(levels map[string]string) machines.Loads {
 
 // underlay has the service running in which the machines have their disks, if there is one.
 func (a *attempt) underlay(ctx context.Context) error {
-	if !a.study.Hosted || a.session.sim != nil {
+	if a.session.services.Hosting == nil {
 		return nil
 	}
 	host, err := a.session.machines.Host(ctx)
@@ -48,5 +48,5 @@ func (a *attempt) underlay(ctx context.Context) error {
 	if err := a.session.services.Start(ctx, a.arm, host, a.trial.Seed); err != nil {
 		return err
 	}
-	return a.session.services.Attach(ctx)
+	return a.session.services.Hosting.Attach(ctx, a.session.services.Current)
 }

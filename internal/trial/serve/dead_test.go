@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"plimsoll/internal/service"
-	"plimsoll/internal/study"
 )
 
 // mortal is an instance that may have died.
@@ -52,7 +51,7 @@ func TestAServiceThatHangsAtTheEnd(t *testing.T) {
 		stopped       int
 	}{{still, trouble, 1}, {nil, trouble, 0}, {still, nil, 0}} {
 		n := 0
-		s := &Services{Study: &study.Study{}, Current: &Running{Instance: asked{mute: c.mute, stopped: &n}}}
+		s := &Services{Current: &Running{Instance: asked{mute: c.mute, stopped: &n}}}
 		if err := s.StopMute(t.Context(), c.trouble); err != nil || n != c.stopped || (s.Current == nil) != (n > 0) {
 			t.Errorf("%+v: stopped %d times, %v", c, n, err)
 		}

@@ -15,81 +15,77 @@ import (
 	"plimsoll/internal/trial/machines"
 )
 
-// hosting ends the machines whose disks are in a service when that dies: what they have outstanding would never complete.
-type hosting struct {
-	stop  func() // nil while nothing is watched
+// Hosting has the disks of machines in a service on their host; nil where no service has them.
+type Hosting struct {
+	Machines *machines.Inventory
+
+	stop  func() // of the watch over the service; nil while there is none
 	ended sync.WaitGroup
 }
 
 // Announce tells the platform that the disks of its machines will be in the service, before any of them boots.
-func (s *Services) Announce(ctx context.Context) error {
-	if !s.Study.Hosted || s.Simulated {
+func (h *Hosting) Announce(ctx context.Context) error {
+	if h == nil {
 		return nil
 	}
-	on, err := s.Machines.Backed()
+	on, err := h.Machines.Backed()
 	if err != nil {
 		return err
 	}
 	return on.Attach(ctx, load.Endpoint{}, "")
 }
 
-// Attach has the disks of machines that boot from now on in the running service.
-func (s *Services) Attach(ctx context.Context) error {
-	if !s.Study.Hosted || s.Current == nil {
-		return nil
-	}
-	on, err := s.Machines.Backed()
+// Attach has the disks of machines that boot from now on in a service that runs. Where it dies the machines are ended: what they have outstanding would never
+// complete.
+func (h *Hosting) Attach(ctx context.Context, in *Running) error {
+	on, err := h.Machines.Backed()
 	if err != nil {
 		return err
 	}
-	at, err := s.Current.Instance.Endpoint(s.Machines.Hosts())
+	at, err := in.Instance.Endpoint(h.Machines.Hosts())
 	if err != nil {
 		return err
 	}
-	if err := on.Attach(ctx, at, s.Machines.DiskPrefix()); err != nil {
+	if err := on.Attach(ctx, at, h.Machines.DiskPrefix()); err != nil {
 		return err
 	}
-	s.watch(on)
+	if of, ok := in.Instance.(service.FailureReporter); ok && h.stop == nil {
+		watching, cancel := context.WithCancel(context.Background())
+		h.stop = cancel
+		h.ended.Go(func() { watch(watching, of, on) })
+	}
 	return nil
 }
 
-// watch ends the machines when the service dies.
-func (s *Services) watch(on platform.Backed) {
-	of, ok := s.Current.Instance.(service.FailureReporter)
-	if !ok || s.hosting.stop != nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.hosting.stop = cancel
-	s.hosting.ended.Go(func() {
-		tick := time.NewTicker(asking)
-		defer tick.Stop()
-		for of.Died() == nil {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+// watch ends the machines when the service has died.
+func watch(ctx context.Context, of service.FailureReporter, on platform.Backed) {
+	tick := time.NewTicker(asking)
+	defer tick.Stop()
+	for of.Died() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-		_ = on.Detach(ctx, true) // it is called again when the service is stopped
-	})
+	}
+	_ = on.Detach(ctx, true) // it is called again when the service is stopped
 }
 
 // detach ends the machines whose disks are in the service, before that ends.
-func (s *Services) detach(ctx context.Context) error {
-	if !s.Study.Hosted {
+func (h *Hosting) detach(ctx context.Context, died bool) error {
+	if h == nil {
 		return nil
 	}
-	if s.hosting.stop != nil {
-		s.hosting.stop()
-		s.hosting.ended.Wait()
-		s.hosting.stop = nil
+	if h.stop != nil {
+		h.stop()
+		h.ended.Wait()
+		h.stop = nil
 	}
-	on, err := s.Machines.Backed()
+	on, err := h.Machines.Backed()
 	if err != nil {
 		return err
 	}
-	return on.Detach(ctx, s.Dead())
+	return on.Detach(ctx, died)
 }
 
 // Clear removes the disks that a dead run left in services that it did not start.

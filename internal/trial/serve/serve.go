@@ -35,7 +35,7 @@ type Services struct {
 	standing  *service.Running   // that of the arm that was checked last; nil where plimsoll starts it
 	Lodged    machines.Workspace // where a service ran last
 	failed    int                // times in a row that it could not be started
-	hosting   hosting
+	Hosting   *Hosting           // nil: no disk of a machine is in the service
 }
 
 // Folder is the folder of services in the scratch folder. Nothing else is written there.
@@ -229,7 +229,7 @@ func (s *Services) Stop(ctx context.Context) error {
 	if s.Current == nil {
 		return nil
 	}
-	err := errors.Join(s.detach(ctx), s.Current.Instance.Stop(ctx))
+	err := errors.Join(s.Hosting.detach(ctx, s.Dead()), s.Current.Instance.Stop(ctx))
 	name := s.Current.Kind.Name
 	s.Lodged, s.Current = s.Current.at, nil
 	if err != nil {
