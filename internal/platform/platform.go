@@ -102,6 +102,12 @@ type Backed interface {
 	Clear(ctx context.Context, at load.Endpoint, prefix string) error
 }
 
+// Stored is a machine of a platform that is Backed.
+type Stored interface {
+	// Stored is the size of its disk in the service, in bytes; 0 for a disk elsewhere.
+	Stored() int64
+}
+
 // Refused is the error of machines that cannot be, however often they are asked for.
 type Refused struct{ Err error }
 

@@ -52,7 +52,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := s.services.Hosting.Announce(ctx); err != nil {
 		return nil, err
 	}
-	seen, data := map[string]workload.Needs{}, &stored{served: map[string]int64{}}
+	seen, data, disks := map[string]workload.Needs{}, newStored(), newStored()
 	for _, arm := range s.bench.Plan.Arms {
 		if err := s.bench.possible(arm.Levels); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
@@ -83,10 +83,15 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
 		if s.services.Renews() { // arms come one after the other
-			data = &stored{served: map[string]int64{}}
+			data, disks = newStored(), newStored()
 		}
-		data.add(journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels)), serving, files, served)
-		if err := s.fits(serving, data); err != nil {
+		key := journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels))
+		data.add(key, serving, files, served)
+		if err := s.fits(serving, data, fmt.Sprintf("reduce the data of workload %s, or enlarge the service", s.kind.Name)); err != nil {
+			return nil, err
+		}
+		disks.add(key, serving, 0, s.disks(arm, all))
+		if err := s.fits(serving, disks, "make the disks of machines smaller, or enlarge the service"); err != nil {
 			return nil, err
 		}
 		total.Disk = max(total.Disk, data.files+data.sum())
@@ -115,8 +120,10 @@ func (d *stored) sum() (sum int64) {
 	return sum
 }
 
+func newStored() *stored { return &stored{served: map[string]int64{}} }
+
 // fits refuses data that the service cannot hold.
-func (s *session) fits(of service.Needs, data *stored) error {
+func (s *session) fits(of service.Needs, data *stored, remedy string) error {
 	need := data.sum()
 	if of.Capacity == 0 || need <= of.Capacity {
 		return nil
@@ -126,8 +133,26 @@ func (s *session) fits(of service.Needs, data *stored) error {
 		arms = fmt.Sprintf(" of %d arms", n)
 	}
 	name := s.bench.Study.Service.Kind
-	return fmt.Errorf("the data%s takes %s in service %s, its redundancy included, but that holds %s: reduce the data of workload %s, or enlarge the service",
-		arms, parameter.Bytes(need).About(), name, parameter.Bytes(of.Capacity).About(), s.kind.Name)
+	return fmt.Errorf("the data%s takes %s in service %s, its redundancy included, but that holds %s: %s",
+		arms, parameter.Bytes(need).About(), name, parameter.Bytes(of.Capacity).About(), remedy)
+}
+
+// disks are the bytes of all disks of an arm's machines that will be in the service. Of each group there may be one machine only that is asked.
+func (s *session) disks(arm plan.Arm, all machines.Set) (sum int64) {
+	if s.services.Hosting == nil {
+		return 0
+	}
+	most := map[string]int{}
+	for _, g := range s.bench.Study.ArmGroups(arm.Levels) {
+		most[g.Name] = g.Machines
+	}
+	for _, m := range all {
+		of, ok := m.At.Machine.(platform.Stored)
+		if ok && m.Index == 0 {
+			sum += int64(max(1, most[m.Group.Name])) * of.Stored()
+		}
+	}
+	return sum
 }
 
 // checkService asks the service of an arm for its needs, on the machine where it will run.

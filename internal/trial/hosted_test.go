@@ -31,6 +31,7 @@ type rack struct {
 }
 
 func (r *rack) Machine() platform.Machine { return r }
+func (r *rack) Stored() int64             { return 3 << 20 }
 
 func (r *rack) say(what string) {
 	r.mu.Lock()
@@ -84,7 +85,7 @@ func (v *vault) Check(_ context.Context, env service.Env) (service.Needs, error)
 	if env.Machine.Name() != "here" {
 		return service.Needs{}, errors.New("it is asked about machine " + env.Machine.Name())
 	}
-	return service.Needs{}, nil
+	return service.Needs{Copies: 2, Capacity: int64(v.Walls) << 20}, nil
 }
 
 func (v *vault) Start(_ context.Context, env service.Env) (service.Instance, error) {
@@ -163,7 +164,7 @@ func TestAServiceUnderTheMachines(t *testing.T) {
 // A factor of the service gives each trial a new one, from which the machines part before.
 func TestAFactorOfTheServiceUnderTheMachines(t *testing.T) {
 	p, b, _ := hostedBench(t)
-	b.Study.Factors = []study.Factor{{Name: "vault.walls", Parameter: "walls", OfService: true, Levels: []string{"2", "3"}}}
+	b.Study.Factors = []study.Factor{{Name: "vault.walls", Parameter: "walls", OfService: true, Levels: []string{"7", "8"}}}
 	b.Plan = planOf(b.Study, 1)
 	if err := b.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -260,5 +261,16 @@ func TestDisksAreRefusedBeforeTheRun(t *testing.T) {
 	}
 	if want := []string{"announce"}; !slices.Equal(p.said, want) {
 		t.Errorf("%q", p.said)
+	}
+}
+
+// Disks that the service cannot hold are refused before the start: those of all arms that share it.
+func TestDisksThatTheServiceCannotHold(t *testing.T) {
+	for walls, want := range map[string]string{"6": "", "5": "the data takes 6.00MiB in service vault, its redundancy included, but that holds 5.00MiB: make the disks of machines smaller, or enlarge the service"} {
+		_, b, _ := hostedBench(t)
+		b.Study.Service.Settings = parameter.Settings{"walls": walls}
+		if _, err := b.Check(t.Context()); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v", walls, err)
+		}
 	}
 }

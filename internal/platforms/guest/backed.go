@@ -129,6 +129,14 @@ func (t *testbed) clear(ctx context.Context, conf, name, prefix string) error {
 	return pool.Clear(ctx, prefix)
 }
 
+// Stored is the size of the VM's disk if that is to be an image.
+func (m *machine) Stored() int64 {
+	if g := m.Spec(); g.Backing == spec.ImageBacking {
+		return int64(g.DiskSize)
+	}
+	return 0
+}
+
 // leave powers the VM off if its disk is an image. It boots again when it is needed.
 func (m *machine) leave(ctx context.Context) error {
 	m.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -66,8 +68,19 @@ func (s *Services) Derive(record *measure.Record) {
 	}
 	service.Divide(s.Current.Kind.Ratios, record.Counters)
 	if derive := s.Current.Kind.Derive; derive != nil {
-		derive(record.Counters, record.Values)
+		derive(record.Counters, served(record.Values))
 	}
+}
+
+// served are the values of the load of a service: of all groups together, where there are others than the subject, for the service counts the operations of all.
+func served(values map[string]float64) map[string]float64 {
+	all := maps.Clone(values)
+	for name, v := range values {
+		if metric, of := strings.CutPrefix(name, measure.All); of {
+			all[metric] = v
+		}
+	}
+	return all
 }
 
 // MostDraining limits how long a service may take after a load to be done with it, as far as it is waited for.
