@@ -110,7 +110,7 @@ func TestRealGuestsOnACluster(t *testing.T) {
 		t.Errorf("the writer wrote %g bytes per second, and the cluster was given %g", wrote, given)
 	}
 	seen, err := os.ReadFile(filepath.Join(r.dir, "out", "trials", "0001", "machine.json"))
-	if err != nil || !bytes.Contains(seen, []byte(`"reader: Disk":"image plimsoll/plimsoll-`)) {
+	if err != nil || !bytes.Contains(seen, []byte(`"reader: Disk":"image plimsoll-r2/plimsoll-`)) {
 		t.Errorf("%s, %v", seen, err)
 	}
 }

@@ -96,8 +96,13 @@ func TestRealImages(t *testing.T) {
 			t.Errorf("with backing %s the file is there: %v, %v", level, r.Exit == 0, err)
 		}
 	}
+	at, err := cluster.Endpoint(imageProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := at.Database
 	sees, err := m.(platform.FactSource).Sees(t.Context())
-	if err != nil || sees[len(sees)-1] != (platform.Fact{Name: "Disk", Value: "image plimsoll/plimsoll-test-01"}) {
+	if err != nil || sees[len(sees)-1] != (platform.Fact{Name: "Disk", Value: "image " + pool + "/plimsoll-test-01"}) {
 		t.Errorf("the guest has %+v, %v", sees, err)
 	}
 	if qemu.MayPostcopy() == nil {
