@@ -56,11 +56,3 @@ func (r redundancy) amplification() float64 {
 	}
 	return float64(r.chunks()) / float64(r.data)
 }
-
-// String is the redundancy as a setting.
-func (r redundancy) String() string {
-	if r.copies > 0 {
-		return fmt.Sprintf("replica:%d", r.copies)
-	}
-	return fmt.Sprintf("ec:%d+%d", r.data, r.coding)
-}
