@@ -138,7 +138,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 		}
 		fmt.Fprintf(table, "preparation\t%s, %s\n", span(p.Needs.Time, p.Needs.Time), when)
 	}
-	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk).About())
+	fmt.Fprintf(table, "disk space\t%s\n%s", parameter.Bytes(p.Needs.Disk).About(), host(p.Needs.Host))
 	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {
 		fmt.Fprintf(table, "uses\t%s %s\n", name, p.Needs.Versions[name])
 	}
@@ -154,6 +154,18 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	printTrials(b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// host is the row of what a study takes of the host of its machines, where they have disks in a service there.
+func host(h trial.HostNeeds) string {
+	if h.Memory == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("this host\tup to %s of memory for the service and the machines", parameter.Bytes(h.Memory).About())
+	if h.Disk > 0 {
+		text += fmt.Sprintf(", and %s of disk space with full disks of the machines", parameter.Bytes(h.Disk).About())
+	}
+	return text + "\n"
 }
 
 // group is one kind of machines in one line.

@@ -64,6 +64,7 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 		Sets     map[string][]string `json:"sets,omitempty"`
 		Versions map[string]string   `json:"versions"`
 		Space    int64               `json:"freeBytes,omitempty"`
+		Host     trial.HostNeeds     `json:"host,omitzero"`
 	}
 	e, n := p.Estimate, p.Needs
 	if n == nil {
@@ -84,6 +85,6 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 	}{
 		ViewOf(p.Study), p.Plan, p.Trials,
 		estimateView{e, quantity(e.Time.Round(time.Millisecond)), quantity(e.LeastTime.Round(time.Millisecond)), longest}, p.Budget,
-		needsView{n.Disk, quantity(n.Time), n.Changes, n.Sets, n.Versions, n.Space}, p.Virtual,
+		needsView{n.Disk, quantity(n.Time), n.Changes, n.Sets, n.Versions, n.Space, n.Host}, p.Virtual,
 	})
 }

@@ -102,10 +102,11 @@ type Backed interface {
 	Clear(ctx context.Context, at load.Endpoint, prefix string) error
 }
 
-// Stored is a machine of a platform that is Backed.
-type Stored interface {
-	// Stored is the size of its disk in the service, in bytes; 0 for a disk elsewhere.
-	Stored() int64
+// BackedMachine is a machine of a platform that is Backed.
+type BackedMachine interface {
+	// Claims are the most that it takes with further settings of the host's memory and of the service, in bytes. A disk elsewhere takes
+	// nothing of the service.
+	Claims(further parameter.Settings) (memory, stored int64, err error)
 }
 
 // Refused is the error of machines that cannot be, however often they are asked for.

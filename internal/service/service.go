@@ -194,6 +194,7 @@ type Env struct {
 // Needs is the requirements of a service.
 type Needs struct {
 	Disk     int64             // bytes that it will write below Env.Dir
+	Memory   int64             // bytes of memory that it takes; 0 is unknown
 	Time     time.Duration     // rough time to start
 	Changes  []string          // each change outside Env.Dir, as a phrase
 	Versions map[string]string // programs that will be used, such as nginx: 1.22.1

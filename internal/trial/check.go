@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/trial/monitor"
-	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/workload"
 )
 
@@ -30,6 +28,7 @@ type Needs struct {
 	Sets     map[string][]string // for each factor of a machine, the settings of the kernel that hold it, where it is one
 	Versions map[string]string   // programs that will be used
 	Space    int64               // bytes that are left for the scratch folder; 0 is unknown
+	Host     HostNeeds           // where the machines have disks in a service on their host
 }
 
 // Check says, changing nothing, what the study needs on the machine and whether
@@ -52,7 +51,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := s.services.Hosting.Announce(ctx); err != nil {
 		return nil, err
 	}
-	seen, data, disks := map[string]workload.Needs{}, newStored(), newStored()
+	seen, data, host := map[string]workload.Needs{}, newStored(), &hostCheck{session: s, disks: newStored()}
 	for _, arm := range s.bench.Plan.Arms {
 		if err := s.bench.possible(arm.Levels); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
@@ -83,19 +82,22 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
 		if s.services.Renews() { // arms come one after the other
-			data, disks = newStored(), newStored()
+			data, host.disks = newStored(), newStored()
 		}
 		key := journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels))
+		if s.services.Hosting != nil {
+			if err := host.add(ctx, arm, all, serving); err != nil {
+				return nil, err
+			}
+			serving.Disk = 0 // on the disk of the host, where the loads have nothing
+		}
 		data.add(key, serving, files, served)
 		if err := s.fits(serving, data, fmt.Sprintf("reduce the data of workload %s, or enlarge the service", s.kind.Name)); err != nil {
 			return nil, err
 		}
-		disks.add(key, serving, 0, s.disks(arm, all))
-		if err := s.fits(serving, disks, "make the disks of machines smaller, or enlarge the service"); err != nil {
-			return nil, err
-		}
 		total.Disk = max(total.Disk, data.files+data.sum())
 	}
+	total.Host = host.most
 	return total, s.checkSpace(ctx, total)
 }
 
@@ -135,46 +137,6 @@ func (s *session) fits(of service.Needs, data *stored, remedy string) error {
 	name := s.bench.Study.Service.Kind
 	return fmt.Errorf("the data%s takes %s in service %s, its redundancy included, but that holds %s: %s",
 		arms, parameter.Bytes(need).About(), name, parameter.Bytes(of.Capacity).About(), remedy)
-}
-
-// disks are the bytes of all disks of an arm's machines that will be in the service. Of each group there may be one machine only that is asked.
-func (s *session) disks(arm plan.Arm, all machines.Set) (sum int64) {
-	if s.services.Hosting == nil {
-		return 0
-	}
-	most := map[string]int{}
-	for _, g := range s.bench.Study.ArmGroups(arm.Levels) {
-		most[g.Name] = g.Machines
-	}
-	for _, m := range all {
-		of, ok := m.At.Machine.(platform.Stored)
-		if ok && m.Index == 0 {
-			sum += int64(max(1, most[m.Group.Name])) * of.Stored()
-		}
-	}
-	return sum
-}
-
-// checkService asks the service of an arm for its needs, on the machine where it will run.
-func (s *session) checkService(ctx context.Context, arm plan.Arm, all machines.Set) (needs service.Needs, err error) {
-	if !s.bench.Study.Hosted || s.sim != nil {
-		return s.services.Check(ctx, arm, all)
-	}
-	host, err := s.machines.Host(ctx)
-	if err != nil {
-		return needs, err
-	}
-	if needs, err = s.services.Check(ctx, arm, host); err != nil {
-		return needs, err
-	}
-	if left, ok := host.Lead().At.Space(ctx); ok && float64(needs.Disk) > spare*float64(left.Free) {
-		return needs, fmt.Errorf("service %s needs %.3g GiB in %s, but only %.3g GiB are free: set TMPDIR to a larger folder", s.bench.Study.Service.Kind, gib(needs.Disk), host.Lead().At.Dir, gib(left.Free))
-	}
-	for _, use := range s.services.Foreign() {
-		needs.Changes = append(needs.Changes, fmt.Sprintf("makes images for the disks of machines in %s at %s, and removes them", use.Kind, use.Settings[serve.AddressSetting]))
-	}
-	needs.Disk = 0 // on the disk of the host, where the loads have nothing
-	return needs, nil
 }
 
 // possible reports settings of the platform that exclude each other in an arm: each factor alone is asked of the machine as it is.

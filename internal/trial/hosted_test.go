@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,7 +33,20 @@ type rack struct {
 }
 
 func (r *rack) Machine() platform.Machine { return r }
-func (r *rack) Stored() int64             { return 3 << 20 }
+
+// Claims are 1 GiB of memory, and a disk of 3 MiB in the service unless a level has another size.
+func (r *rack) Claims(further parameter.Settings) (memory, stored int64, err error) {
+	var size rackSettings
+	if size.Disk = 3 << 20; parameter.Decode(&size, further) != nil {
+		return 0, 0, errors.New("unexpected settings")
+	}
+	return 1 << 30, int64(size.Disk), nil
+}
+
+// rackSettings is the settings of the machine.
+type rackSettings struct {
+	Disk parameter.Bytes `name:"disk" doc:"size of the disk"`
+}
 
 func (r *rack) say(what string) {
 	r.mu.Lock()
@@ -40,7 +55,23 @@ func (r *rack) say(what string) {
 }
 
 func (r *rack) Host(context.Context) (platform.Machine, string, error) {
-	return &node{r.machine, "here"}, r.dir, nil
+	return ground{&node{r.machine, "here"}}, r.dir, nil
+}
+
+// Members asks one machine for all of a group.
+func (r *rack) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
+	if g.Machines != 1 {
+		return nil, fmt.Errorf("%d machines are made for a question", g.Machines)
+	}
+	return []platform.Machine{r}, nil
+}
+
+// ground is the host, with 10 GiB of free disk space.
+type ground struct{ *node }
+
+func (ground) Clock(context.Context) (platform.Clock, error) { return platform.Clock{}, nil }
+func (ground) Space(context.Context, string) (platform.Space, error) {
+	return platform.Space{Size: 20 << 30, Free: 10 << 30}, nil
 }
 
 func (r *rack) Attach(_ context.Context, at load.Endpoint, prefix string) error {
@@ -79,13 +110,14 @@ type vault struct {
 type vaultSettings struct {
 	Address string `name:"address" doc:"use the one there"`
 	Walls   int    `name:"walls" doc:"how thick"`
+	Weight  int    `name:"weight" doc:"GiB of memory, and of disk space"`
 }
 
 func (v *vault) Check(_ context.Context, env service.Env) (service.Needs, error) {
 	if env.Machine.Name() != "here" {
 		return service.Needs{}, errors.New("it is asked about machine " + env.Machine.Name())
 	}
-	return service.Needs{Copies: 2, Capacity: int64(v.Walls) << 20}, nil
+	return service.Needs{Copies: 2, Capacity: int64(v.Walls) << 20, Memory: int64(v.Weight) << 30, Disk: int64(v.Weight) << 30}, nil
 }
 
 func (v *vault) Start(_ context.Context, env service.Env) (service.Instance, error) {
@@ -139,7 +171,7 @@ func hostedBench(t *testing.T) (*rack, *Bench, *rig) {
 	}
 	b := r.bench(t, s, 1)
 	b.Platform = p
-	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Hosts: "bricks", Fleeting: func(parameter.Settings) bool { return true }}}
+	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Defaults: rackSettings{}, Hosts: "bricks", Fleeting: func(parameter.Settings) bool { return true }}}
 	b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "vault", Speaks: []string{"bricks"}, Metrics: []measure.Metric{{Name: "vault.bricks", Unit: "1"}}},
 		vaultSettings{}, func(v vaultSettings) (service.Service, error) { return &vault{v, p}, nil })}
 	return p, b, r
@@ -264,13 +296,54 @@ func TestDisksAreRefusedBeforeTheRun(t *testing.T) {
 	}
 }
 
-// Disks that the service cannot hold are refused before the start: those of all arms that share it.
-func TestDisksThatTheServiceCannotHold(t *testing.T) {
-	for walls, want := range map[string]string{"6": "", "5": "the data takes 6.00MiB in service vault, its redundancy included, but that holds 5.00MiB: make the disks of machines smaller, or enlarge the service"} {
-		_, b, _ := hostedBench(t)
-		b.Study.Service.Settings = parameter.Settings{"walls": walls}
-		if _, err := b.Check(t.Context()); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
-			t.Errorf("%s: %v", walls, err)
-		}
+// Disks that the service cannot hold are refused before the start, and so is what the host cannot hold: the memory of the service and all machines, and the
+// disk space of the service with full disks.
+func TestTheHostOfTheMachinesIsLargeEnough(t *testing.T) {
+	for _, c := range []struct {
+		name, walls, weight string
+		machines            int
+		levels              []string // of the size of the disk
+		memory              string
+		want                HostNeeds
+		err                 string
+	}{
+		{name: "as large as the disk", walls: "6", want: HostNeeds{Memory: 1 << 30, Disk: 6 << 20}},
+		{name: "too small", walls: "5", err: "the data takes 6.00MiB in service vault, its redundancy included, but that holds 5.00MiB: make the disks of machines smaller, or enlarge the service"},
+		{name: "all machines of a group", walls: "18", weight: "2", machines: 3, want: HostNeeds{Memory: 5 << 30, Disk: 2<<30 + 18<<20}},
+		{name: "too many machines", walls: "17", machines: 3, err: "the data takes 18.0MiB in service vault"},
+		{name: "the largest level", walls: "20", levels: []string{"1MiB", "10MiB", "2MiB"}, want: HostNeeds{Memory: 1 << 30, Disk: 20 << 20}},
+		{name: "a level that is too large", walls: "20", levels: []string{"1MiB", "11MiB"}, err: "the data takes 22.0MiB in service vault"},
+		{name: "memory", walls: "6", weight: "3", memory: "4194304", err: "service vault and the machines take 4.00GiB of memory, but their host has 4.00GiB: use fewer machines or less memory, or a smaller service"},
+		{name: "enough memory", walls: "6", weight: "2", memory: "4194304", want: HostNeeds{Memory: 3 << 30, Disk: 2<<30 + 6<<20}},
+		{name: "disk space", walls: "1024", weight: "9", levels: []string{"512MiB"}, err: "service vault with full disks of the machines takes 10.0GiB in "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, b, _ := hostedBench(t)
+			b.Study.Service.Settings = parameter.Settings{"walls": c.walls, "weight": cmp.Or(c.weight, "0")}
+			write := func(name, text string) {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(p.path(name)), 0o700), os.WriteFile(p.path(name), []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.memory != "" {
+				write("/proc/meminfo", "MemTotal: "+c.memory+" kB\n")
+			}
+			if c.machines > 0 {
+				b.Study.Groups = []study.Group{{Name: "all", Machines: c.machines, Subject: true}}
+			}
+			if c.levels != nil {
+				write("fake.disk", c.levels[0])
+				b.Catalog.Factors = append(b.Catalog.Factors, knob("fake.disk", nil))
+				b.Study.Factors = []study.Factor{{Name: "fake.disk", Levels: c.levels, Restart: true}}
+				b.Plan = planOf(b.Study, 1)
+			}
+			needs, err := b.Check(t.Context())
+			if c.err == "" && (err != nil || needs.Host != c.want) {
+				t.Errorf("%+v, want %+v, %v", needs, c.want, err)
+			}
+			if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -25,6 +25,9 @@ type Claim struct {
 	Image        string // the file of its disk
 }
 
+// Resident is the most memory that QEMU takes, in bytes.
+func (c Claim) Resident() int64 { return c.Memory + overhead }
+
 // Capacity admits VMs as long as this host has the memory and disk for all of them at their
 // full size: a host out of memory kills a VM, and a VM whose disk cannot grow stalls.
 type Capacity struct {
@@ -50,8 +53,8 @@ func (c *Capacity) Claim(asked ...Claim) error {
 	}
 	var memory, disk, missing, growth int64
 	for n, a := range claims {
-		memory, disk = memory+a.Memory+overhead, disk+a.Disk
-		missing += max(0, a.Memory+overhead-c.host.Resident(c.pids[n]))
+		memory, disk = memory+a.Resident(), disk+a.Disk
+		missing += max(0, a.Resident()-c.host.Resident(c.pids[n]))
 		growth += max(0, a.Disk-c.host.Blocks(a.Image))
 	}
 	available, err := c.host.Memory()

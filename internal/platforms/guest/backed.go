@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
 
@@ -129,12 +130,16 @@ func (t *testbed) clear(ctx context.Context, conf, name, prefix string) error {
 	return pool.Clear(ctx, prefix)
 }
 
-// Stored is the size of the VM's disk if that is to be an image.
-func (m *machine) Stored() int64 {
-	if g := m.Spec(); g.Backing == spec.ImageBacking {
-		return int64(g.DiskSize)
+// Claims are the memory of the VM and of QEMU, without huge pages, and the size of its disk if that is to be an image.
+func (m *machine) Claims(further parameter.Settings) (memory, stored int64, err error) {
+	g := m.Spec()
+	if err := parameter.Decode(&g, further); err != nil {
+		return 0, 0, err
 	}
-	return 0
+	if g.Backing == spec.ImageBacking {
+		stored = int64(g.DiskSize)
+	}
+	return m.slot.claim(g).Resident(), stored, nil
 }
 
 // leave powers the VM off if its disk is an image. It boots again when it is needed.

@@ -235,3 +235,27 @@ func TestAClusterThatDies(t *testing.T) {
 		t.Errorf("%v, %v", err, b.images.sizes)
 	}
 }
+
+// A VM takes its memory and that of QEMU, and of the cluster as much as its disk if that is to be an image, with levels of factors.
+func TestClaims(t *testing.T) {
+	g := defaults()
+	g.Memory, g.DiskSize, g.Backing = 256<<20, 2<<30, spec.FileBacking
+	b, _ := unbooted(t, g)
+	for _, c := range []struct {
+		further        parameter.Settings
+		memory, stored int64
+	}{
+		{nil, 320 << 20, 0},
+		{parameter.Settings{"backing": "image"}, 320 << 20, 2 << 30},
+		{parameter.Settings{"backing": "image", "disk": "3GiB", "memory": "1GiB"}, 1088 << 20, 3 << 30},
+		{parameter.Settings{"huge_pages": "2MiB"}, 64 << 20, 0},
+	} {
+		memory, stored, err := b.vms.First().Claims(c.further)
+		if memory != c.memory || stored != c.stored || err != nil {
+			t.Errorf("%v: %d and %d bytes, want %d and %d, %v", c.further, memory, stored, c.memory, c.stored, err)
+		}
+	}
+	if _, _, err := b.vms.First().Claims(parameter.Settings{"memory": "much"}); err == nil {
+		t.Error("a level that is no size is accepted")
+	}
+}

@@ -92,14 +92,17 @@ func (f fresh) Check(ctx context.Context, env service.Env) (service.Needs, error
 	return f.Private.Check(ctx, env)
 }
 
-// memory is what an OSD takes beside its cache when it does little.
-const memory = 300 << 20
+// ownMemory is what an OSD takes beside its cache when it does little.
+const ownMemory = 300 << 20
+
+// memory is what all OSDs take.
+func (s Settings) memory() parameter.Bytes { return parameter.Bytes(s.OSDs) * (s.Cache + ownMemory) }
 
 func (s Settings) private(p policy) service.Private {
 	return service.Private{
 		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespace,
 		Needs: service.Needs{
-			Disk: int64(s.OSDs) * (64 << 20), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
+			Disk: int64(s.OSDs) * (64 << 20), Memory: int64(s.memory()), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
 			Copies: p.redundancy.amplification(), Capacity: int64(s.raw()),
 		},
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
@@ -128,7 +131,7 @@ func (s Settings) fits(ctx context.Context, m platform.Machine) error {
 	if err := s.fitsNetwork(ctx, m); err != nil {
 		return err
 	}
-	need := parameter.Bytes(s.OSDs) * (s.Cache + memory)
+	need := s.memory()
 	if have := service.Memory(ctx, m); have > 0 && need > have/10*9 {
 		return fmt.Errorf("%d OSDs with a cache of %s take about %s, but this host has %s: lower osds or cache", s.OSDs, s.Cache, need.About(), have.About())
 	}
