@@ -201,4 +201,5 @@ type Needs struct {
 	Servers  int               // number of servers to start, each with its own data; 0 is one
 	Copies   float64           // bytes on its disks for each byte of data, such as 2 with two copies; 0 is one
 	Capacity int64             // bytes on its disks for data; 0 is unknown
+	Store    string            // where a running instance has data; arms with the same share it. Empty: each has its own
 }

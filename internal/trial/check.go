@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if s.services.Renews() { // arms come one after the other
 			data, host.disks = newStored(), newStored()
 		}
-		key := journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels))
+		key := cmp.Or(serving.Store, journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels)))
 		if s.services.Hosting != nil {
 			if err := host.add(ctx, arm, all, serving); err != nil {
 				return nil, err
@@ -104,15 +105,15 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 // stored is what lies on the disk at once.
 type stored struct {
 	files  int64            // of the service without its data, and of the loads: the most of any arm
-	served map[string]int64 // data in the service with its copies, by the settings of the service
+	served map[string]int64 // data in the service with its copies, by where that has it
 }
 
-// add adds an arm with its files and its data in the service. Arms with the same settings of the service share their data.
-func (d *stored) add(settings string, of service.Needs, files, served int64) {
+// add adds an arm with its files and its data in the service. Arms with the same store share their data.
+func (d *stored) add(store string, of service.Needs, files, served int64) {
 	if of.Copies > 0 {
 		served = int64(of.Copies * float64(served))
 	}
-	d.files, d.served[settings] = max(d.files, of.Disk+files), max(d.served[settings], served)
+	d.files, d.served[store] = max(d.files, of.Disk+files), max(d.served[store], served)
 }
 
 func (d *stored) sum() (sum int64) {

@@ -150,10 +150,13 @@ type titled struct {
 }
 
 // bounded is a shelf that holds so much.
-type bounded struct{ shelf }
+type bounded struct {
+	shelf
+	store string
+}
 
-func (bounded) Check(context.Context, service.Env) (service.Needs, error) {
-	return service.Needs{Capacity: 5 << 20, Copies: 2}, nil
+func (b bounded) Check(context.Context, service.Env) (service.Needs, error) {
+	return service.Needs{Capacity: 5 << 20, Copies: 2, Store: b.store}, nil
 }
 
 // The data of arms that share a service is in it at once, and refused before the start where it exceeds the service.
@@ -162,12 +165,14 @@ func TestDataOfAllArmsInOneService(t *testing.T) {
 	for _, c := range []struct {
 		levels []string
 		adapts []string
+		store  string
 		want   int64
 		err    string
 	}{
-		{[]string{"a", "b"}, nil, 2 << 20, ""}, // one after the other
-		{[]string{"a", "b"}, []string{"title"}, 4 << 20, ""},
-		{[]string{"a", "b", "c"}, []string{"title"}, 0, "the data of 3 arms takes 6.00MiB in service shelf, its redundancy included, but that holds 5.00MiB: reduce the data of workload driven, or enlarge the service"},
+		{[]string{"a", "b"}, nil, "", 2 << 20, ""}, // one after the other
+		{[]string{"a", "b"}, []string{"title"}, "", 4 << 20, ""},
+		{[]string{"a", "b", "c"}, []string{"title"}, "one", 2 << 20, ""},
+		{[]string{"a", "b", "c"}, []string{"title"}, "", 0, "the data of 3 arms takes 6.00MiB in service shelf, its redundancy included, but that holds 5.00MiB: reduce the data of workload driven, or enlarge the service"},
 	} {
 		s := exampleStudy()
 		s.Service = &study.Use{Kind: "shelf"}
@@ -175,7 +180,7 @@ func TestDataOfAllArmsInOneService(t *testing.T) {
 		b := newRig(t).bench(t, s, 1)
 		stocks(&b.Catalog.Workloads[0])
 		b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}, Adapts: c.adapts}, titled{},
-			func(titled) (service.Service, error) { return bounded{}, nil })}
+			func(titled) (service.Service, error) { return bounded{store: c.store}, nil })}
 		needs, err := b.Check(t.Context())
 		if c.err != "" && (err == nil || err.Error() != c.err) || c.err == "" && (err != nil || needs.Disk != c.want) {
 			t.Errorf("%v, adapting %v: %+v, %v", c.levels, c.adapts, needs, err)
