@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/nbd"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/router"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"
@@ -64,6 +65,8 @@ func part() (ran bool, err error) {
 		return true, vcenter.Serve(os.Stdin, os.Stdout)
 	case nbd.Command:
 		return true, nbd.Serve(ctx, os.Stdin, os.Stdout)
+	case router.Command:
+		return true, router.Serve(ctx, os.Stdin, os.Stdout)
 	case nbd.FilterCommand:
 		return true, nbd.ServeFilter(os.Stdin, os.Stdout)
 	}

@@ -47,6 +47,7 @@ var allowed = map[string]string{
 	"internal/workload":                 "load measure parameter platform",
 	"internal/service":                  "charset load measure parameter platform service/ports",
 	"internal/service/":                 "cql load load/peer measure mysql parameter pattern platform postgres service wire",
+	"internal/service/ceph":             "load measure parameter platform router service",
 	"internal/service/keyvalue":         "load measure platform service",
 	"internal/service/memcached":        "load measure parameter platform service service/keyvalue",
 	"internal/service/redis":            "load measure parameter pattern platform service service/keyvalue",
@@ -116,6 +117,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll-agent":                "*",
 	"internal/guest/vswitch":            "",
 	"internal/nbd":                      "",
+	"internal/router":                   "",
 	"internal/guest/netem":              "",
 	"internal/agent/fabric":             "pattern platform",
 	"internal/agent/fabric/hub":         "agent/fabric",
@@ -306,6 +308,7 @@ var allowed = map[string]string{
 	"bench":                             "*",
 	"bench/clusters":                    "cluster cluster/balance cluster/balance/advice cluster/clustertest cluster/contention cluster/divvy cluster/generate cluster/place cluster/policy cluster/snapshot",
 	"bench/measured":                    "",
+	"bench/networks":                    "router",
 	"bench/observe":                     "hoststat hoststat/interval",
 	"bench/vsphere":                     "cluster cluster/generate live vsphere vsphere/sim",
 	"bench/vcenter":                     "cluster cluster/generate live load vsphere/operation vsphere/session vsphere/sim vsphere/task workload/operations/management",
@@ -348,7 +351,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene internal/console internal/platforms/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
+	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene bench/networks internal/console internal/platforms/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/router internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
 }
 
 func rule(folder string) (string, bool) {

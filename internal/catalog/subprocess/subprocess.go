@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/hoststat/watch"
 	"plimsoll/internal/nbd"
+	"plimsoll/internal/router"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"
@@ -38,6 +39,7 @@ func subprocesses(kinds func() []workload.Kind) map[string]subprocess {
 			return trace.Serve(os.Getppid(), stop, in, out)
 		},
 		nbd.Command:       untilStopped(nbd.Serve),
+		router.Command:    untilStopped(router.Serve),
 		watch.Command:     untilStopped(watch.Serve),
 		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
 		memcheck.Command:  memcheck.Serve,
