@@ -65,7 +65,7 @@ var sides = []side{
 		}
 		return errors.Join(err, joined(g, osds))
 	}},
-	{name: "network", load: busy, service: ", network: namespace, network_rate: 2MiB", named: says("The network between the OSDs limits")},
+	{name: "network", load: "disks: 2, threads: 1, depth: 4", service: ", network: namespaces, network_latency: 5ms", named: says("The network between the OSDs limits")},
 	{name: "slow-osd", load: busy, named: says("One OSD limits the cluster"), plant: func(s *scene.Scene, osds []string) error {
 		ctx, cancel := context.WithCancel(s)
 		ended := make(chan struct{})

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -127,21 +128,61 @@ func TestRealMonitorDies(t *testing.T) {
 	}
 }
 
+// clusterLinks lists the links of this host with the address of the cluster of the run, which is on them if its OSDs are in network namespaces.
+func (r *rig) clusterLinks() func() []string {
+	conf, err := os.ReadFile(filepath.Join(r.dir, "out", "scratch", "service", "ceph", "ceph.conf"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(conf), "mon host = [v2:")
+	host, _, _ := strings.Cut(after, ":")
+	return func() (names []string) {
+		all, err := net.Interfaces()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, i := range all {
+			addresses, _ := i.Addrs()
+			for _, a := range addresses {
+				if strings.HasPrefix(a.String(), host+"/") && i.Flags&net.FlagLoopback == 0 {
+					names = append(names, i.Name)
+				}
+			}
+		}
+		return names
+	}
+}
+
 // A run that is killed leaves no process of its cluster, and what else is left is removed by restore.
 func TestRealClusterDiesWithPlimsoll(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a real Ceph cluster")
 	}
 	r := &rig{t: t, dir: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(imageFaultStudy), 0o600); err != nil {
+	text := imageFaultStudy
+	if os.Getuid() == 0 {
+		text = strings.Replace(text, "size: 1GiB}", "size: 1GiB, network: namespaces, network_latency: 1ms}", 1)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.killed("fio loads the images", func() bool { return clusterProcess(r.dir, "fio ") > 0 })
+	cables := r.clusterLinks()
+	if os.Getuid() == 0 && len(cables()) == 0 {
+		t.Error("the cluster has no network of its own")
+	}
 	limit := time.After(time.Minute)
 	for len(clusterProcesses(r.dir)) > 0 {
 		select {
 		case <-limit:
 			t.Fatalf("processes are left: %v", clusterProcesses(r.dir))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	for len(cables()) > 0 {
+		select {
+		case <-limit:
+			t.Fatalf("links are left: %v", cables())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

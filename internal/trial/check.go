@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
@@ -85,14 +86,14 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if s.services.Renews() { // arms come one after the other
 			data, host.disks = newStored(), newStored()
 		}
-		key := cmp.Or(serving.Store, journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels)))
+		store := s.store(arm, serving)
 		if s.services.Hosting != nil {
 			if err := host.add(ctx, arm, all, serving); err != nil {
 				return nil, err
 			}
 			serving.Disk = 0 // on the disk of the host, where the loads have nothing
 		}
-		data.add(key, serving, files, served)
+		data.add(store, serving, files, served)
 		if err := s.fits(serving, data, fmt.Sprintf("reduce the data of workload %s, or enlarge the service", s.kind.Name)); err != nil {
 			return nil, err
 		}
@@ -100,6 +101,11 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	}
 	total.Host = host.most
 	return total, s.checkSpace(ctx, total)
+}
+
+// store is where the service of an arm has data.
+func (s *session) store(arm plan.Arm, serving service.Needs) string {
+	return cmp.Or(serving.Store, journal.LoadKey(s.bench.Study.ServiceSettings(arm.Levels)))
 }
 
 // stored is what lies on the disk at once.

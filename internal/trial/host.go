@@ -10,7 +10,6 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
-	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/trial/serve"
 )
@@ -56,7 +55,7 @@ func (h *hostCheck) add(ctx context.Context, arm plan.Arm, all machines.Set, ser
 	if err != nil {
 		return err
 	}
-	h.disks.add(journal.LoadKey(h.session.bench.Study.ServiceSettings(arm.Levels)), serving, 0, stored)
+	h.disks.add(h.session.store(arm, serving), serving, 0, stored)
 	if err := h.session.fits(serving, h.disks, "make the disks of machines smaller, or enlarge the service"); err != nil {
 		return err
 	}

@@ -28,14 +28,17 @@ type Settings struct {
 	Compression string             `name:"compression" doc:"compression of data" choices:"none,lz4,snappy,zlib,zstd"`
 	Checksum    string             `name:"checksum" doc:"checksum of data; none does not detect corruption" choices:"none,crc32c,crc32c_16,crc32c_8,xxhash32,xxhash64" unsafe:"none"`
 	Cache       parameter.Bytes    `name:"cache" doc:"BlueStore cache of each OSD" min:"16MiB"`
-	Network     string             `name:"network" doc:"network between OSDs: the loopback of the host, or that of a namespace of their own, which requires root" choices:"host,namespace"`
-	Bandwidth   parameter.Bytes    `name:"network_rate" doc:"bytes per second that all OSDs together send each other in a namespace; 0B is no limit"`
+	Network     string             `name:"network" doc:"network between OSDs: the loopback of the host, or a router between namespaces, one for each OSD, which requires root" choices:"host,namespaces"`
+	Bandwidth   parameter.Bytes    `name:"network_rate" doc:"bytes per second of the link of each OSD in each direction, in namespaces; 0B is no limit"`
+	Latency     parameter.Duration `name:"network_latency" doc:"latency between OSDs in namespaces, one way" max:"1s"`
+	Sites       int                `name:"sites" doc:"number of sites, of which each has half of the OSDs and of the copies; clients are on the first" min:"1" max:"2"`
+	SiteLatency parameter.Duration `name:"site_latency" doc:"latency between two sites in namespaces, one way, in addition to network_latency" max:"1s"`
 	Fault       string             `name:"fault" doc:"fault of the last OSD in the middle of each load; restart and pause last for fault_time" choices:"none,kill,pause,restart"`
 	FaultTime   parameter.Duration `name:"fault_time" doc:"duration of a pause, or time until a restart" min:"100ms" max:"10m"`
 }
 
 func defaults() Settings {
-	return Settings{OSDs: 4, Size: 8 << 30, Redundancy: "replica:2", Compression: "none", Checksum: "crc32c", Cache: 64 << 20, Network: hostNetwork, Fault: noFault, FaultTime: parameter.Duration(5 * time.Second)}
+	return Settings{OSDs: 4, Size: 8 << 30, Redundancy: "replica:2", Compression: "none", Checksum: "crc32c", Cache: 64 << 20, Network: hostNetwork, Sites: 1, Fault: noFault, FaultTime: parameter.Duration(5 * time.Second)}
 }
 
 // Kind is the service's entry in the catalog.
@@ -69,8 +72,8 @@ func build(s Settings) (service.Service, error) {
 	if s.Fault != noFault && s.Fault != pause && r.spare() == 0 {
 		return nil, fmt.Errorf("fault %s: redundancy %s survives no loss of an OSD: take replica:2 or more, or fault: pause", s.Fault, s.Redundancy)
 	}
-	if s.Network == hostNetwork && s.Bandwidth > 0 {
-		return nil, errors.New("network_rate is that of a namespace: set network: namespace")
+	if err := errors.Join(s.stretched(r), s.separated()); err != nil {
+		return nil, err
 	}
 	return fresh{s.private(p), s.Fault == kill || s.Fault == restart}, nil
 }
@@ -100,13 +103,13 @@ func (s Settings) memory() parameter.Bytes { return parameter.Bytes(s.OSDs) * (s
 
 func (s Settings) private(p policy) service.Private {
 	return service.Private{
-		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespace,
+		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespaces,
 		Needs: service.Needs{
-			Disk: int64(s.OSDs) * (64 << 20), Memory: int64(s.memory()), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
-			Copies: p.redundancy.amplification(), Capacity: int64(s.raw()),
+			Changes: s.changes(), Disk: int64(s.OSDs) * (64 << 20), Memory: int64(s.memory()), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
+			Copies: p.redundancy.amplification(), Capacity: int64(s.raw()), Store: p.name(),
 		},
-		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
-			return s.daemon(env, place, p)
+		Daemon: func(ctx context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
+			return s.daemon(ctx, env, place, p)
 		},
 	}
 }
@@ -144,16 +147,16 @@ func socketOf(dir, daemon string) string { return path.Join(dir, daemon+".asok")
 // longestSocket is the longest path of a Unix socket, in bytes.
 const longestSocket = 107
 
-func (s Settings) daemon(env service.Env, place service.Location, p policy) (service.Daemon, error) {
-	near := ""
-	if s.Network == namespace {
-		near, place.Host = addresses(place.Ports[0])
+func (s Settings) daemon(ctx context.Context, env service.Env, place service.Location, p policy) (service.Daemon, error) {
+	network, err := s.network(ctx, env, &place)
+	if err != nil {
+		return service.Daemon{}, err
 	}
 	text := s.conf(place)
-	c := &cluster{daemons: daemons{env.Machine, place.Dir, s.OSDs}, monitor: monitor{env.Machine, path.Join(place.Dir, confFile)}, text: text, policy: p}
-	files := service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, text), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(p.commands()))))
+	c := &cluster{daemons: network.daemons, network: network, monitor: monitor{env.Machine, path.Join(place.Dir, confFile)}, text: text, policy: p}
+	files := service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, text), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(p.commands()))), network.files, s.siteFiles())
 	return service.Daemon{
-		Argv:  []string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1]), near, s.shaping()},
+		Argv:  append([]string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1])}, network.arguments...),
 		Files: files,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			if err := c.daemons.ready(ctx); err != nil {

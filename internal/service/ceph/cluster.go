@@ -21,6 +21,7 @@ type daemons struct {
 type cluster struct {
 	daemons daemons
 	monitor monitor
+	network network
 	totals  totals
 	space   shares
 	text    []byte // the configuration of the daemons

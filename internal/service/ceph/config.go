@@ -50,6 +50,7 @@ func (s Settings) conf(place service.Location) []byte {
 	set("mon osd min down reporters", min(2, max(1, s.OSDs-1)))
 	set("osd crush chooseleaf type", 0) // the parts of an object need OSDs, not hosts, of their own
 	set("osd class update on start", false)
+	set("osd crush update on start", s.Sites == 1) // sites are in the CRUSH map before their OSDs start
 	set("osd pool default pg autoscale mode", "off")
 	set("osd objectstore", "bluestore")
 	set("bluestore block create", true)
@@ -60,13 +61,19 @@ func (s Settings) conf(place service.Location) []byte {
 	set("osd op num shards", 2)
 	set("osd op num threads per shard", 1)
 	set("rbd default features", 1) // layering: without an exclusive lock, several clients write to an image
+	if s.Network == namespaces {
+		net := subnetOf(place.Ports[0])
+		for n := range s.OSDs {
+			fmt.Fprintf(&b, "\n[%s]\npublic addr = %s\ncluster addr = %[2]s\n", osd(n), net.osd(n))
+		}
+	}
 	b.WriteString("\n[client]\nadmin socket =\nlog to stderr = false\n")
 	return []byte(b.String())
 }
 
 // replication is the address that OSDs talk to each other at. It is one of its own on the loopback, so that their traffic can be told.
 func (s Settings) replication(host string) string {
-	if host == service.Loopback || s.Network == namespace {
+	if host == service.Loopback {
 		return "127.0.0.2"
 	}
 	return host

@@ -33,7 +33,7 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 	is := c.space.of(space{all[stored], all[allocated]})
 	all[stored], all[allocated] = is.stored, is.allocated
 	all[down] = float64(c.daemons.osds - len(read))
-	return all, nil
+	return all, c.network.count(ctx, all)
 }
 
 // totals are the counters of all OSDs.

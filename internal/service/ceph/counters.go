@@ -83,6 +83,12 @@ const (
 	stored      = "ceph.stored"
 	allocated   = "ceph.allocated"
 	throttled   = "ceph.throttle"
+
+	networkRTT   = "ceph.network.rtt"
+	sitesRTT     = "ceph.sites.rtt"
+	networkBytes = "ceph.network.bytes"
+	networkDrops = "ceph.network.drops"
+	networkCPU   = "ceph.network.cpu"
 )
 
 func metrics() []measure.Metric {
@@ -95,6 +101,11 @@ func metrics() []measure.Metric {
 		{Name: down, Unit: "1", Doc: "number of OSDs of a private cluster that do not answer"},
 		{Name: slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
 		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
+		{Name: networkRTT, Unit: "s", Doc: "round trip between two OSDs in namespaces on the same site, measured by a TCP connection"},
+		{Name: sitesRTT, Unit: "s", Doc: "the same between OSDs on different sites"},
+		{Name: networkBytes, Unit: "B/s", Doc: "bytes of packets that the router between the OSDs forwards"},
+		{Name: networkDrops, Unit: "1/s", Doc: "packets that it drops"},
+		{Name: networkCPU, Unit: "1", Doc: "CPUs that it uses"},
 	}
 	for _, c := range osdCounters() {
 		if !slices.Contains(all, c.metric) {

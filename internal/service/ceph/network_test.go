@@ -1,102 +1,118 @@
 package ceph
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"context"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
-	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/router"
 )
 
-func TestAddresses(t *testing.T) {
-	seen := map[string]int{}
-	for port := 1024; port < 1<<16; port += 2 {
-		near, far := addresses(port)
-		if seen[near] > 0 || near == far {
-			t.Fatalf("ports %d and %d share %s", seen[near], port, near)
+func TestSubnets(t *testing.T) {
+	of := netip.MustParsePrefix("198.18.0.0/15")
+	seen := map[netip.Addr]int{}
+	links := map[string]bool{}
+	for port := 30000; port < 30000+2048; port++ {
+		n := subnetOf(port)
+		for osd := -1; osd < 32; osd++ {
+			at := n.host()
+			if osd >= 0 {
+				at = n.osd(osd)
+			}
+			if other, taken := seen[at]; taken || !of.Contains(at) || !n.prefix.Contains(at) {
+				t.Fatalf("port %d: %s of %s, which port %d has too", port, at, n.prefix, other)
+			}
+			seen[at] = port
 		}
-		seen[near] = port
+		if links[n.link()] || len(n.link()+"x31") > 15 {
+			t.Fatalf("port %d: link %s", port, n.link())
+		}
+		links[n.link()] = true
 	}
-	if near, far := addresses(65535); near != "198.19.255.253" || far != "198.19.255.254" {
-		t.Errorf("%s, %s", near, far)
+	n := subnetOf(2047)
+	if n.host().String() != "198.19.255.193" || n.osd(31).String() != "198.19.255.225" {
+		t.Errorf("%s, %s", n.host(), n.osd(31))
 	}
 }
 
-func TestShaping(t *testing.T) {
-	if got := (Settings{Bandwidth: 100 << 20}).shaping(); got != "tbf rate 838860800bit burst 1048576b limit 16777216b" {
-		t.Errorf("%q", got)
+func TestRouterOfSites(t *testing.T) {
+	s := Settings{OSDs: 4, Sites: 2, Network: namespaces, Latency: 1, SiteLatency: 2, Bandwidth: 3}
+	o := s.router("/dir", subnetOf(0))
+	if o.Settings != (router.Settings{Latency: 1, SiteLatency: 2, Rate: 3}) || o.Socket != "/dir/net.sock" || len(o.Ports) != 5 {
+		t.Errorf("%+v", o)
 	}
-	for text, want := range map[string]parameter.Bytes{
-		`[{"kind":"tbf","handle":"800e:","root":true,"refcnt":2,"options":{"rate":10000000,"burst":262140,"lat":1651507}}]`: 1e7,
-		`[{"kind":"noqueue","handle":"0:","root":true,"refcnt":2,"options":{}}]`:                                            0,
+	for i, want := range []router.Port{
+		{Name: "osd.0", Address: netip.MustParseAddr("198.18.0.2"), Device: "tun0", Site: 1, Namespace: "/dir/osd.0.netns"},
+		{Name: "osd.1", Address: netip.MustParseAddr("198.18.0.3"), Device: "tun0", Site: 1, Namespace: "/dir/osd.1.netns"},
+		{Name: "osd.2", Address: netip.MustParseAddr("198.18.0.4"), Device: "tun0", Site: 2, Namespace: "/dir/osd.2.netns"},
+		{Name: "osd.3", Address: netip.MustParseAddr("198.18.0.5"), Device: "tun0", Site: 2, Namespace: "/dir/osd.3.netns"},
+		{Name: "clients", Address: netip.MustParseAddr("198.18.0.1"), Device: "plimsoll0", Site: 1},
 	} {
-		if got, err := parseShaping([]byte(text)); err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
+		if o.Ports[i] != want {
+			t.Errorf("port %d is %+v, want %+v", i, o.Ports[i], want)
 		}
 	}
-	if _, err := parseShaping(nil); err == nil {
-		t.Error("no answer is taken for one")
-	}
-	if _, err := Kind().New(parameter.Settings{"network_rate": "1MiB"}); err == nil || !strings.Contains(err.Error(), "set network: namespace") {
-		t.Error(err)
+	if s.Sites = 1; len(s.router("/dir", subnetOf(0)).Ports) != 4 {
+		t.Error("clients of one site have a port of the router")
 	}
 }
 
-// written is the rate at which 1 MiB writes go to an image, in bytes per second.
-func written(t *testing.T, conf string) float64 {
-	t.Helper()
-	const size = 24 << 20
-	rbd := func(argv ...string) {
-		t.Helper()
-		c := exec.CommandContext(t.Context(), "rbd", append([]string{"--conf", conf, "--pool", pool}, argv...)...)
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("rbd %q: %v: %s", argv, err, out)
+// A router that says of itself what its round trips disprove is found out.
+func TestTruthful(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		set   router.Settings
+		trips map[string]time.Duration
+		want  string
+	}{
+		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{networkRTT: 10 * ms}, ""},
+		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{networkRTT: 9 * ms}, "a round trip between OSDs takes 9ms, which is less than the 10ms of the settings of the router"},
+		{router.Settings{Latency: 5 * ms, SiteLatency: ms}, map[string]time.Duration{sitesRTT: 11 * ms}, "less than the 12ms"},
+		{router.Settings{SiteLatency: ms}, map[string]time.Duration{networkRTT: ms / 10, sitesRTT: 2 * ms}, ""},
+		{router.Settings{}, nil, ""},
+	} {
+		err := truthful(c.set, c.trips)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v, %v: %v", c.set, c.trips, err)
 		}
 	}
-	rbd("create", "--size", "64M", "image")
-	began := time.Now()
-	rbd("bench", "--io-type", "write", "--io-size", "1M", "--io-threads", "8", "--io-total", fmt.Sprint(size), "image")
-	return size / time.Since(began).Seconds()
 }
 
-// Copies of writes pass the namespace's loopback at its rate, clients reach the cluster from the host, and the settings are read back. The namespace goes with
-// the cluster, and its link with it.
-func TestRealNetwork(t *testing.T) {
-	m := here(t)
-	if os.Getuid() != 0 {
-		t.Skip("a network namespace requires root")
+// lacking is a machine on which a command fails, and on which all others say that they are run by root.
+type lacking struct {
+	platform.Machine
+	command string
+}
+
+func (m lacking) Name() string { return "bare" }
+
+func (m lacking) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+	if m.command != "" && strings.Contains(c.Argv[len(c.Argv)-1], m.command) {
+		return platform.Result{Exit: 1, Stderr: []byte("sh: not permitted\n")}, nil
 	}
-	const rate = 4 << 20
-	i, dir := started(t, m, parameter.Settings{"network": "namespace", "network_rate": "4MiB"})
-	observed, err := i.Observed(t.Context())
-	if err != nil || observed["network"] != namespace || observed["network_rate"] != "4MiB" {
-		t.Errorf("observed %v, %v", observed, err)
+	return platform.Result{Stdout: []byte("0\n")}, nil
+}
+
+// What namespaces lack is said in one line before the start.
+func TestMissingForNamespaces(t *testing.T) {
+	s := defaults()
+	if err := s.fitsNetwork(t.Context(), lacking{command: "id -u"}); err != nil {
+		t.Errorf("the network of the host requires nothing: %v", err)
 	}
-	got := written(t, filepath.Join(dir, confFile))
-	t.Logf("%.3g MiB/s", got/(1<<20))
-	if got > 1.5*rate { // each byte is copied once; the last ones wait in buffers
-		t.Errorf("clients write %.3g MiB/s, and OSDs can copy 4 MiB/s", got/(1<<20))
-	}
-	links := func() string {
-		out, err := exec.Command("ip", "-o", "addr", "show").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out)
-	}
-	if !strings.Contains(links(), " 198.1") {
-		t.Error("no link to the namespace")
-	}
-	if err := i.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	for end := time.Now().Add(10 * time.Second); strings.Contains(links(), " 198.1"); { // the kernel removes a namespace a little later
-		if time.Now().After(end) {
-			t.Fatalf("the link is left:\n%s", links())
+	s.Network = namespaces
+	for command, want := range map[string]string{
+		"id -u":              "network namespaces requires root: run plimsoll as root, or set network: host",
+		"command -v ip":      "network namespaces requires ip: apt install iproute2",
+		"command -v nsenter": "network namespaces requires nsenter: apt install util-linux",
+		"unshare --net":      "network namespaces requires permission to create network namespaces, or set network: host: sh: not permitted",
+		"/dev/net/tun":       "network namespaces requires /dev/net/tun, or set network: host: sh: not permitted",
+		"":                   "network namespaces requires a router: machine bare has no copy of plimsoll: set the address of a running service",
+	} {
+		if err := s.fitsNetwork(t.Context(), lacking{command: command}); err == nil || err.Error() != want {
+			t.Errorf("without %q: got %v, want %s", command, err, want)
 		}
 	}
 }

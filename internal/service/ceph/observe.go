@@ -12,6 +12,7 @@ import (
 // poolSettings is the answer to osd pool get.
 type poolSettings struct {
 	Size      int    `json:"size"`
+	Rule      string `json:"crush_rule"`
 	Profile   string `json:"erasure_code_profile"`
 	Mode      string `json:"compression_mode"`
 	Algorithm string `json:"compression_algorithm"`
@@ -35,7 +36,7 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	c.mu.Lock()
 	at := c.policy
 	c.mu.Unlock()
-	commands := []string{"osd stat", "osd pool get " + at.data() + " all"}
+	commands := []string{"osd stat", "osd pool get " + at.data() + " all", "osd crush dump"}
 	if at.erasureCoded() {
 		commands = append(commands, "osd erasure-code-profile get "+at.profile())
 	}
@@ -48,7 +49,8 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	}
 	var p poolSettings
 	code := struct{ K, M string }{}
-	for i, into := range []any{&stat, &p, &code} {
+	var crush crushMap
+	for i, into := range []any{&stat, &p, &crush, &code} {
 		if i < len(answers) {
 			if err := json.Unmarshal(answers[i], into); err != nil {
 				return nil, fmt.Errorf("parse the answer to %s: %w", commands[i], err)
@@ -57,6 +59,9 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	}
 	observed := p.levels()
 	observed["osds"] = strconv.Itoa(stat.OSDs)
+	if n := crush.sites(p.Rule); n > 0 {
+		observed["sites"] = strconv.Itoa(n)
+	}
 	if code.K != "" {
 		observed["redundancy"] = "ec:" + code.K + "+" + code.M
 	}
@@ -67,5 +72,5 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 			}
 		}
 	}
-	return observed, c.daemons.observeNetwork(ctx, observed)
+	return observed, c.network.observe(ctx, observed)
 }

@@ -17,6 +17,7 @@ import (
 type policy struct {
 	redundancy            redundancy
 	compression, checksum string
+	sites                 int
 }
 
 // The numbers of placement groups of a pool.
@@ -25,11 +26,11 @@ const (
 	headerGroups = 8 // without data
 )
 
-// adapts are the settings that are those of a pool.
-var adapts = []string{"redundancy", "compression", "checksum"}
+// adapts are the settings that are those of a pool, or of the router.
+var adapts = []string{"redundancy", "compression", "checksum", "network_rate", "network_latency", "site_latency"}
 
 func (s Settings) policy() (p policy, err error) {
-	p = policy{compression: s.Compression, checksum: s.Checksum}
+	p = policy{compression: s.Compression, checksum: s.Checksum, sites: s.Sites}
 	p.redundancy, err = parseRedundancy(s.Redundancy)
 	return p, err
 }
@@ -71,9 +72,9 @@ func (p policy) commands() (all []string) {
 	if p.erasureCoded() {
 		copies, n = 1+p.redundancy.coding, headerGroups // headers survive what their data survives
 	}
-	say("osd pool create %s %d %d replicated", p.name(), n, n)
+	say("osd pool create %s %d %d replicated %s", p.name(), n, n, ruleFor(p.sites, copies))
 	say("osd pool set %s size %d --yes-i-really-mean-it", p.name(), copies)
-	say("osd pool set %s min_size %d", p.name(), max(1, copies-1))
+	say("osd pool set %s min_size %d", p.name(), least(p.sites, copies))
 	say("osd pool application enable %s rbd", p.name())
 	if p.erasureCoded() {
 		say("osd erasure-code-profile set %s k=%d m=%d crush-failure-domain=osd", p.profile(), p.redundancy.data, p.redundancy.coding)
@@ -104,7 +105,7 @@ func (p policy) conf(cluster []byte) []byte {
 // making is at most how long a new pool takes until all its placement groups are clean.
 const making = time.Minute
 
-// adapt has the images in the pool of other settings, and makes that pool where it is missing.
+// adapt has the network and the images in the pool of other settings, and makes that pool where it is missing.
 func (c *cluster) adapt(ctx context.Context, settings parameter.Settings) (map[string]load.Endpoint, error) {
 	s := defaults()
 	if err := parameter.Decode(&s, settings); err != nil {
@@ -112,6 +113,9 @@ func (c *cluster) adapt(ctx context.Context, settings parameter.Settings) (map[s
 	}
 	p, err := s.policy()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.network.change(ctx, s.links()); err != nil {
 		return nil, err
 	}
 	id, err := c.identify(ctx, p)

@@ -1,24 +1,26 @@
 # Starts a monitor and OSDs, and stays until the monitor ends or it is asked to stop. Data is thrown away then, so that no daemon is
-# asked to flush.   start.sh FOLDER OSDS HOST PORT-V2 PORT-V1 [NEAR SHAPING]
-# With NEAR, the daemons have a network namespace of their own, HOST is an address in it, and NEAR the end of the link to it on this side.
-# SHAPING is the queueing discipline of the loopback in it, on which OSDs talk to each other. Links go with the namespace, and that with its processes.
-dir=$1 osds=$2 host=$3 v2=$4 v1=$5 near=$6 shaping=$7
+# asked to flush.   start.sh FOLDER OSDS HOST PORT-V2 PORT-V1 [PLIMSOLL LINK CABLED]
+# With PLIMSOLL, a router of that program makes a network namespace for each OSD. HOST is then an address of the network, and those after it are
+# those of the OSDs. The first CABLED OSDs have links to HOST beside the router, which are named after LINK. The namespaces go with the router and the OSDs.
+dir=$1 osds=$2 host=$3 v2=$4 v1=$5 plimsoll=$6 link=$7 cabled=${8:-0}
 cd "$dir" || exit 1
 export CEPH_CONF="$dir/ceph.conf"
 unset CEPH_ARGS CEPH_KEYRING
-rm -rf monmap mon.a.data osd.* # of an attempt with other ports
-pids= anchor=
+rm -rf monmap mon.a.data osd.* net.sock # of an attempt with other ports
+pids= router= cables=
 end() {
 	trap - INT TERM
 	for file in osd.*.pid; do
 		[ -e "$file" ] && [ ! -e "${file%.pid}.down" ] && read -r pid <"$file" && pids="$pids $pid"
 	done
-	kill -KILL $pids 2>/dev/null
-	if [ -n "$anchor" ]; then # connections that still have something to send would keep the namespace
-		$in tc qdisc del dev lo root 2>/dev/null
-		ip link del "$link" 2>/dev/null
-		kill -KILL "$anchor"
+	if [ -n "$pids" ]; then
+		kill -KILL $pids 2>/dev/null
+		wait $pids 2>/dev/null # so that both ends close their connections while they have a network
 	fi
+	for cable in $cables; do # before their namespaces go, which takes time
+		echo "link del $cable"
+	done | ip -force -batch - 2>/dev/null
+	[ -z "$router" ] || kill -KILL "$router" 2>/dev/null
 	wait 2>/dev/null
 	exit "$1"
 }
@@ -34,26 +36,34 @@ lost() { # NAME PID LOG
 	echo "plimsoll: $1 ended (status $status)" >&2
 	end 1
 }
-in= link=plimsoll$$
-if [ -n "$near" ]; then
-	unshare --net sleep 2147483647 &
-	anchor=$!
-	while [ "$(readlink "/proc/$anchor/ns/net")" = "$(readlink /proc/$$/ns/net)" ]; do
-		kill -0 "$anchor" || end 1
+taken() { # LOG
+	grep -q 'File exists\|resource busy' "$1" && echo "Address already in use: $host" >&2
+	failed "$1"
+}
+connect() { # OSD: lets clients reach it
+	far=${host%.*}.$((${host##*.} + 1 + $1)) cable=${link}x$1 in="nsenter --net=osd.$1.netns"
+	$in ip link add eth0 type veth peer name "$cable" netns $$ || return
+	cables="$cables $cable"
+	ip addr add "$host" peer "$far" dev "$cable" && ip link set "$cable" up && $in ip addr add "$far" peer "$host" dev eth0 && $in ip link set eth0 up
+}
+if [ -n "$plimsoll" ]; then
+	ip -o -4 addr show | grep -F -e " $host " -e " $host/" >&2 && echo "Address already in use: $host" >&2 && end 1
+	"$plimsoll" router <network.json >network.out 2>&1 &
+	router=$!
+	while [ ! -S net.sock ]; do
+		kill -0 "$router" 2>/dev/null || taken network.out
 		sleep 0.02
 	done
-	in="nsenter --net=/proc/$anchor/ns/net"
-	{
-		! ip -o addr show | grep -F " $near/" && # the line of another link that has the address
-			ip link add "$link" type veth peer name eth0 netns "$anchor" && ip addr add "$near/30" dev "$link" && ip link set "$link" up &&
-			$in ip link set lo up && $in ip addr add "$host/30" dev eth0 && $in ip link set eth0 up &&
-			{ [ -z "$shaping" ] || $in tc qdisc add dev lo root $shaping; }
-	} >network.out 2>&1 || failed network.out
+	n=0
+	while [ "$n" -lt "$cabled" ]; do
+		connect "$n" >cable.out 2>&1 || taken cable.out
+		n=$((n + 1))
+	done
 fi
 fsid=$(sed -n 's/^fsid = //p' ceph.conf)
 monmaptool --create --fsid "$fsid" --addv a "[v2:$host:$v2,v1:$host:$v1]" monmap >monmap.out 2>&1 || failed monmap.out
 ceph-mon --mkfs -i a --monmap monmap >mon.out 2>&1 || failed mon.out
-$in ceph-mon -f -i a >>mon.out 2>&1 &
+ceph-mon -f -i a >>mon.out 2>&1 &
 mon=$! pids=$!
 n=0 makers=
 while [ "$n" -lt "$osds" ]; do
@@ -63,7 +73,23 @@ while [ "$n" -lt "$osds" ]; do
 	makers="$makers $!" pids="$pids $!"
 	n=$((n + 1))
 done
-# One process of the client runs all commands: it takes longer to start than to run them.
+ask() { # INPUT COMMAND ...: runs a client of the monitor
+	input=$1
+	shift
+	"$@" <"$input" >>commands.out 2>&1 &
+	asking=$! pids="$pids $!"
+	while kill -0 "$asking" 2>/dev/null; do
+		kill -0 "$mon" 2>/dev/null || failed mon.out
+		sleep 0.05
+	done
+	wait "$asking" || failed commands.out
+}
+: >commands.out
+if [ -e crush.txt ]; then
+	crushtool -c crush.txt -o crush.map >commands.out 2>&1 || failed commands.out
+	ask /dev/null ceph --connect-timeout 20 -i crush.map osd setcrushmap
+fi
+# One process of the client runs all other commands: it takes longer to start than to run them.
 {
 	n=0
 	while [ "$n" -lt "$osds" ]; do
@@ -72,13 +98,7 @@ done
 	done
 	cat commands
 } >all-commands
-$in ceph --connect-timeout 20 <all-commands >commands.out 2>&1 &
-asking=$! pids="$pids $!"
-while kill -0 "$asking" 2>/dev/null; do
-	kill -0 "$mon" 2>/dev/null || failed mon.out
-	sleep 0.05
-done
-wait "$asking" || failed commands.out
+ask all-commands ceph --connect-timeout 20
 grep -q '^Error\|^Invalid' commands.out && failed commands.out
 n=0
 for maker in $makers; do
@@ -87,6 +107,8 @@ for maker in $makers; do
 done
 pids=$mon
 start() { # OSD
+	in=
+	[ -z "$plimsoll" ] || in="nsenter --net=osd.$1.netns"
 	$in ceph-osd -f -i "$1" >>"osd.$1.out" 2>&1 &
 	echo $! >"osd.$1.pid.new"
 	mv "osd.$1.pid.new" "osd.$1.pid"
@@ -98,6 +120,7 @@ while [ "$n" -lt "$osds" ]; do
 done
 # With a file osd.N.down the OSD may end; with osd.N.again it starts again, once its former process has let go of the device.
 while kill -0 "$mon" 2>/dev/null; do
+	[ -z "$router" ] || kill -0 "$router" 2>/dev/null || lost "the router between the OSDs" "$router" network.out
 	n=0
 	while [ "$n" -lt "$osds" ]; do
 		read -r pid <"osd.$n.pid"
