@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/charset"
+	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 )
 
@@ -71,4 +72,18 @@ type releasing struct {
 func (r releasing) Start(ctx context.Context, env Env) (Instance, error) {
 	env.release = r.release
 	return r.Service.Start(ctx, env)
+}
+
+// Varies implements Varying.
+func (r releasing) Varies() bool {
+	of, ok := r.Service.(Varying)
+	return ok && of.Varies()
+}
+
+// Endpoints implements External.
+func (r releasing) Endpoints() map[string]load.Endpoint {
+	if of, ok := r.Service.(External); ok {
+		return of.Endpoints()
+	}
+	return nil
 }

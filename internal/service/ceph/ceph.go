@@ -49,6 +49,7 @@ func Kind() service.Kind {
 		Doc:     "Ceph cluster for block storage, started for the study, or a cluster you provide",
 		Speaks:  []string{protocol},
 		Adapts:  adapts,
+		Release: releaseLinks,
 		Metrics: metrics(),
 		Ratios:  ratios(),
 		Drained: drained(),

@@ -39,6 +39,7 @@ func here(t *testing.T) platform.Machine {
 func TestRealContract(t *testing.T) {
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
+		Absent:     []string{networkRTT, sitesRTT, networkBytes, networkDrops, networkCPU}, // without a router
 		Unobserved: []string{"address", "pool", "fault", "fault_time"},
 		Settings: []parameter.Settings{
 			nil,

@@ -87,6 +87,27 @@ func (s Settings) router(dir string, net subnet) router.Options {
 	return o
 }
 
+// networkFile describes the network to its router.
+const networkFile = "network.json"
+
+// releaseLinks removes the links of a cluster that was killed: what OSDs have left to send can keep their namespaces, and with those the links, for minutes.
+func releaseLinks(ctx context.Context, m platform.Machine, folder string) error {
+	if _, err := m.ReadFile(ctx, path.Join(folder, networkFile)); err != nil {
+		return nil //nolint:nilerr // it has no links
+	}
+	const script = `for link in /sys/class/net/plimsoll*; do
+	read -r of <"$link/ifalias" && [ "$of" = "$1" ] && { ip link del "${link##*/}" || [ ! -e "$link" ] || exit 1; }
+done 2>&1; true`
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", script, "sh", folder}})
+	if err == nil && r.Exit != 0 {
+		err = errors.New(strings.TrimSpace(string(r.Stdout)))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the links to OSDs: %w", err)
+	}
+	return nil
+}
+
 // network is the network between the OSDs of a private cluster.
 type network struct {
 	daemons daemons
@@ -113,7 +134,7 @@ func (s Settings) network(ctx context.Context, env service.Env, place *service.L
 		return n, fmt.Errorf("start the router between the OSDs: %w", err)
 	}
 	onFirst := s.OSDs / s.Sites
-	n.arguments, n.files = []string{self, net.link(), strconv.Itoa(onFirst)}, service.Files("network.json", options)
+	n.arguments, n.files = []string{self, net.link(), strconv.Itoa(onFirst)}, service.Files(networkFile, options)
 	n.pings = map[string][2]string{}
 	if s.Sites > 1 {
 		n.pings[sitesRTT] = [2]string{osd(0), osd(s.OSDs - 1)}

@@ -44,6 +44,7 @@ connect() { # OSD: lets clients reach it
 	far=${host%.*}.$((${host##*.} + 1 + $1)) cable=${link}x$1 in="nsenter --net=osd.$1.netns"
 	$in ip link add eth0 type veth peer name "$cable" netns $$ || return
 	cables="$cables $cable"
+	ip link set "$cable" alias "$dir" || return
 	ip addr add "$host" peer "$far" dev "$cable" && ip link set "$cable" up && $in ip addr add "$far" peer "$host" dev eth0 && $in ip link set eth0 up
 }
 if [ -n "$plimsoll" ]; then

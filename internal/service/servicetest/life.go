@@ -184,8 +184,12 @@ func (s *suite) counters(t *testing.T, i service.Instance) {
 		}
 	}
 	for _, name := range s.declared() {
-		if _, ok := before[name]; !ok {
+		_, ok := before[name]
+		switch absent := slices.Contains(s.options.Absent, name); {
+		case !ok && !absent:
 			t.Errorf("counters: %s is declared and absent", name)
+		case ok && absent:
+			t.Errorf("counters: %s is there, though these settings have none", name)
 		}
 	}
 	s.answers(t, i)

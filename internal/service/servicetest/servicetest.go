@@ -23,6 +23,8 @@ type Options struct {
 	Machine platform.Machine
 	// Unobserved are the settings that the server cannot tell.
 	Unobserved []string
+	// Absent are the counters that a server with these settings has not.
+	Absent []string
 	// Folder is a folder that does not exist yet; nil takes one of the test's.
 	Folder func(t *testing.T) string
 	// Promptly is how long a process may live on that should have ended; zero takes
