@@ -13,6 +13,7 @@ type Stage struct {
 	Length   time.Duration // maximum length; the recorder may end it earlier
 	Interval time.Duration // length of the reported intervals
 	Seed     uint64        // of all random choices of the load
+	Within   time.Duration // limit of response times in a search; 0 for none
 }
 
 // Demand is the demand of a load on the system under test. A simulated platform serves it,

@@ -93,6 +93,12 @@ func ScheduleMetrics(classes ...string) []Metric {
 	for _, q := range Quantiles {
 		metrics = append(metrics, Metric{"lag." + q.Name, "s", q.Name + " of the delay from due time to start", LowerIsBetter})
 	}
+	return append(metrics, ServiceMetrics(classes...)...)
+}
+
+// ServiceMetrics lists the metrics of service times, where response times count from the due
+// time.
+func ServiceMetrics(classes ...string) (metrics []Metric) {
 	for _, c := range append([]string{""}, classes...) {
 		prefix, what := "", "operations"
 		if c != "" {

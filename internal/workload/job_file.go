@@ -14,7 +14,7 @@ type JobFile struct {
 	Outstanding  int      // operations of a disk; with a rate, at most
 	Precondition string   // none, zero, random or steady
 	Global       []string // fio's options of all jobs, NAME=VALUE
-	Jobs         []Job    // one per disk
+	Jobs         []Job    // of one disk after another
 }
 
 // Job is the job of one disk.

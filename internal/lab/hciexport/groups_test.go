@@ -166,7 +166,7 @@ func TestLatencyTarget(t *testing.T) {
 	}
 	same(t, &measure.Record{Values: probes[1].Values}, &imported(t, out).Records[0], exact)
 	jobs, err := os.ReadFile(filepath.Join(out, "fio-1vmdk-100ws-4k-0rdpct-100randompct-5000lt-1795878000", "fio.cfg"))
-	if err != nil || !strings.Contains(string(jobs), "\nrate_iops=0,25\n") {
+	if err != nil || !strings.Contains(string(jobs), "\nrate_iops=25\n") {
 		t.Errorf("%v: the job file is\n%s", err, jobs)
 	}
 }

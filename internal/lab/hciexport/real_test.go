@@ -55,7 +55,7 @@ headline: [iops]
 		}
 		n++
 		for name := range record.Values {
-			if strings.HasPrefix(name, "generator.") { // of fio, not of its disks
+			if strings.HasPrefix(name, "generator.") || strings.Contains("."+name, ".service.") { // of fio, not of its disks; its results have one time of an operation
 				delete(record.Values, name)
 			}
 		}

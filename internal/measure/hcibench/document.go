@@ -224,7 +224,9 @@ func (c *Case) document(m Machine) *document {
 		job.Name, job.Options = c.Jobs[0].Name, options(c.Jobs[0].Options)
 	}
 	for _, j := range c.Jobs {
-		d.Disks = append(d.Disks, map[string]any{"name": j.Disk})
+		if n := len(d.Disks); n == 0 || d.Disks[n-1]["name"] != j.Disk { // several jobs of a disk follow each other
+			d.Disks = append(d.Disks, map[string]any{"name": j.Disk})
+		}
 	}
 	d.Jobs = []fioJob{job}
 	return d

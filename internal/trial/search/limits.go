@@ -115,6 +115,9 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 // as operations were started; or more was offered than was served by a generator that had
 // CPU time to spare.
 func (l *limits) failedItself(p *measure.Probe) bool {
+	if slow, known := l.served(p); known {
+		return slow && p.Values[measure.GeneratorCPU] < busyWorker
+	}
 	if p.Overload {
 		return (p.Values["abandoned"] == 0 || l.punctual(p)) && p.Values[measure.GeneratorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
 	}
@@ -136,6 +139,39 @@ func (l *limits) failedItself(p *measure.Probe) bool {
 		return known && p.Values[limit.Metric]-2*lag > *limit.Max
 	}
 	return false
+}
+
+// served reports whether service times miss a limit: response times, which count from when operations were due, then do so whatever the generator does. It is
+// known of generators that have no other figures of their lag.
+func (l *limits) served(p *measure.Probe) (slow, known bool) {
+	if _, others := p.Values["late"]; others {
+		return false, false
+	}
+	for _, limit := range l.within {
+		class, quantile := "", limit.Metric
+		if at := strings.LastIndex(limit.Metric, ".p"); at >= 0 {
+			class, quantile = limit.Metric[:at+1], limit.Metric[at+1:]
+		}
+		if _, ok := measure.QuantileOf(limit.Metric); ok {
+			v, measured := p.Values[class+"service."+quantile]
+			slow, known = slow || measured && v > *limit.Max, known || measured
+		}
+	}
+	return slow, known
+}
+
+// strictest is the lowest limit of a response time.
+func (l *limits) strictest() time.Duration {
+	least := math.Inf(1)
+	for _, limit := range l.within {
+		if _, ok := measure.QuantileOf(limit.Metric); ok {
+			least = min(least, *limit.Max)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return time.Duration(least * 1e9)
 }
 
 // punctual reports whether no thread of the generator was away for long: operations that were

@@ -79,9 +79,8 @@ func TestCheckRefusesWhatIsLacking(t *testing.T) {
 		{"tmpfs", nil, on("tmpfs 26214400 4096"), []string{"tmpfs", "direct: false"}},
 		{"ramfs", nil, on("ramfs 26214400 4096"), []string{"ramfs", "direct: false"}},
 		{"stat out of order", nil, on("who knows"), []string{"stat printed"}},
-		{"rate", parameter.Settings{"rate": "10/s", "threads": "4"}, nil, []string{"rate 10/s over 4 workers", "12 writes/s"}},
-		{"rate of a mix", parameter.Settings{"rate": "100/s", "read": "1%", "threads": "100"}, nil, []string{"rate 100/s over 100 workers"}},
-		{"rate of few reads", parameter.Settings{"rate": "100/s", "read": "2%", "disks": "10", "size": "1MiB"}, nil, []string{"0 reads/s"}},
+		{"rate", parameter.Settings{"rate": "1/s", "read": "70%"}, nil, []string{"rate 1/s: 1/s of reads would be offered instead of 0.7/s", "raise storage.depth to 3"}},
+		{"rate of a worker", parameter.Settings{"rate": "50000/s", "depth": "4"}, nil, []string{"50000/s by 4 workers are more than 10000/s for each"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := bench()

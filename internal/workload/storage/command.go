@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/storage/pace"
 )
 
 // shortestInterval is how often fio may print its documents: more often, and
@@ -29,10 +30,9 @@ func (p *pattern) command(on []disk, stage load.Stage) []string {
 		"--output-format=json+", "--lat_percentiles=1", "--clat_percentiles=0", "--group_reporting=1", "--eta=never",
 		"--status-interval="+milliseconds(max(stage.Interval, shortestInterval)),
 		"--time_based=1", "--runtime="+milliseconds(stage.Length),
-		"--randseed="+strconv.FormatUint(stage.Seed>>1, 10), "--allrandrepeat=1",
+		"--randseed="+strconv.FormatUint(stage.Seed>>1|1, 10), "--allrandrepeat=1", // fio multiplies it by the number of a worker: an odd one makes 32 bits differ
 		"--exitall_on_error=1",
 	)
-	argv = append(argv, p.pacing()...)
 	if !p.writes() {
 		argv = append(argv, "--readonly")
 	}
@@ -43,7 +43,10 @@ func milliseconds(t time.Duration) string { return strconv.FormatInt(t.Milliseco
 
 // access says what is read and written, and how.
 func (p *pattern) access() []string {
-	_, depth := p.workersOfDisk()
+	depth := p.Depth
+	if p.Rate > 0 {
+		depth = 1
+	}
 	argv := []string{
 		"--ioengine=" + p.engine(), "--direct=" + digit(p.Direct), "--iodepth=" + strconv.Itoa(depth),
 		"--rw=" + p.mode(), "--norandommap=1", "--fallocate=none", "--overwrite=1",
@@ -86,15 +89,17 @@ func (p *pattern) checksums() []string {
 }
 
 // mode is fio's name for the pattern.
-func (p *pattern) mode() string {
+func (p *pattern) mode() string { return modeOf(p.Read > 0, p.Read < 1, p.Random > 0) }
+
+func modeOf(reads, writes, random bool) string {
 	mode := "rw"
-	switch p.Read {
-	case 0:
+	switch {
+	case !reads:
 		mode = "write"
-	case 1:
+	case !writes:
 		mode = "read"
 	}
-	if p.Random > 0 {
+	if random {
 		mode = "rand" + mode
 	}
 	return mode
@@ -124,67 +129,44 @@ func (p *pattern) redundancy() (argv []string) {
 	return argv
 }
 
-// pacing offers operations at a rate, as a Poisson process in each worker, which makes
-// one in all. fio has a mode for open loops, io_submit_mode=offload, but it hangs in
-// many versions, and counts only when it ends. So there is a worker for each operation
-// that may be outstanding, and it is checked how many had to wait for another.
-func (p *pattern) pacing() []string {
-	if p.Rate == 0 {
-		return nil
-	}
-	reads, writes := p.pacedRates()
-	return []string{fmt.Sprintf("--rate_iops=%.0f,%.0f", reads, writes), "--rate_process=poisson"}
-}
-
-// workersOfDisk is how many workers a disk has, and each how many operations.
-func (p *pattern) workersOfDisk() (workers, depth int) {
-	if p.Rate > 0 {
-		return p.Threads * p.Depth, 1
-	}
-	return p.Threads, p.Depth
-}
-
-// workers is how many there are in all.
-func (p *pattern) workers() int {
-	n, _ := p.workersOfDisk()
-	return n * p.Disks
-}
-
-// pacedRates are the reads and writes per second and worker, in whole numbers.
-func (p *pattern) pacedRates() (reads, writes float64) {
-	each := float64(p.Rate) / float64(p.workers())
-	return math.Round(each * float64(p.Read)), math.Round(each * (1 - float64(p.Read)))
-}
-
-// refuseRate finds a rate that the workers cannot share out within 1 %: fio
-// paces each worker, and reads and writes apart, and takes 0 for no limit.
-func refuseRate(p *pattern) error {
-	if p.Rate == 0 {
-		return nil
-	}
-	workers := float64(p.workers())
-	reads, writes := p.pacedRates()
-	near := func(paced, share float64) bool {
-		want := float64(p.Rate) / workers * share
-		return math.Abs(paced-want) <= .01*want
-	}
-	if near(reads, float64(p.Read)) && near(writes, 1-float64(p.Read)) {
-		return nil
-	}
-	return fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f reads/s and %.0f writes/s; take fewer workers or another rate",
-		p.Rate, p.workers(), workers*reads, workers*writes)
-}
-
-// jobs is one job for each disk, with a worker for each thread.
+// jobs is one job for each disk, with a worker for each thread; in an open loop, one for each group of its workers.
 func (p *pattern) jobs(on []disk) []string {
 	var argv []string
-	workers, _ := p.workersOfDisk()
 	for i, one := range on {
-		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1))
-		argv = append(append(argv, p.where(one)...), "--numjobs="+strconv.Itoa(workers))
-		argv = append(argv, p.extent(one.size)...)
+		for _, j := range p.jobsOfDisk(i, one.size) {
+			argv = append(argv, "--name=disk-"+j.name)
+			argv = append(append(argv, p.where(one)...), j.options...)
+		}
 	}
 	return argv
+}
+
+// diskJob is one of fio's jobs on a disk.
+type diskJob struct {
+	name    string
+	options []string
+}
+
+// jobsOfDisk are the jobs of a disk of a size; 0 is that of a target.
+func (p *pattern) jobsOfDisk(disk int, size parameter.Bytes) (all []diskJob) {
+	name := fmt.Sprintf("%02d", disk+1)
+	if p.Rate == 0 {
+		return []diskJob{{name, append([]string{"--numjobs=" + strconv.Itoa(p.Threads)}, p.extent(size, 0, p.Threads)...)}}
+	}
+	groups := p.paced().Share()[disk]
+	for i, g := range groups {
+		j := diskJob{name, []string{"--numjobs=" + strconv.Itoa(g.Workers)}}
+		if i > 0 {
+			j.name += "-" + strconv.Itoa(i+1)
+		}
+		if mode := modeOf(g.Reads > 0, g.Writes > 0, p.Random > 0); mode != p.mode() {
+			j.options = append(j.options, "--rw="+mode)
+		}
+		j.options = append(j.options, g.Options(float64(mean(p.blocks.read)), float64(mean(p.blocks.write)))...)
+		j.options = append(j.options, p.extent(size, g.First, pace.Workers(groups))...)
+		all = append(all, j)
+	}
+	return all
 }
 
 // where says where a disk is.
@@ -199,22 +181,27 @@ func (p *pattern) where(on disk) []string {
 	return []string{"--filename=" + escape(on.path)}
 }
 
-// extent is the part of a disk that a worker uses.
-func (p *pattern) extent(size parameter.Bytes) []string {
+// extent is the part of a disk that each worker of a job uses, of which the first has a number among all workers of the disk.
+func (p *pattern) extent(size parameter.Bytes, first, workers int) []string {
+	if size == 0 {
+		return nil
+	}
 	touched := p.touched(size)
-	if !p.stretches() {
+	if !p.stretches(workers) {
 		return []string{"--size=" + bytes(touched)}
 	}
 	block := p.largestBlock()
-	workers, _ := p.workersOfDisk()
 	each := touched / parameter.Bytes(workers) / block * block
-	return []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
+	argv := []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
+	if first > 0 {
+		argv = append(argv, "--offset="+bytes(parameter.Bytes(first)*each))
+	}
+	return argv
 }
 
-// stretches reports whether each worker goes through a part of the disk of its own.
-// Workers that all went through the same places one after the other would find each
-// other's blocks in the caches of the device.
-func (p *pattern) stretches() bool { return p.workers() > p.Disks && p.Random < 1 }
+// stretches reports whether each worker of a disk goes through a part of it of its own. Workers that all went through the same places one after the other
+// would find each other's blocks in the caches of the device.
+func (p *pattern) stretches(workers int) bool { return workers > 1 && p.Random < 1 }
 
 // touched is how much of a disk the load uses, in whole blocks.
 func (p *pattern) touched(size parameter.Bytes) parameter.Bytes {

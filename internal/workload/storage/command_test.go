@@ -22,6 +22,7 @@ func TestCommandLines(t *testing.T) {
 		"mix":       {"block": "4KiB/70:64KiB/30", "read": "70%", "random": "40%", "engine": "io_uring", "depth": "8", "threads": "4", "direct": "false"},
 		"spec":      {"spec": "65536_67_33", "working_set": "10%"},
 		"open_loop": {"rate": "1000/s", "read": "70%", "disks": "2", "threads": "5"},
+		"odd_rate":  {"rate": "62.5/s", "read": "70%", "disks": "2", "depth": "8", "random": "0%", "block": "64KiB"},
 		"content":   {"read": "0%", "compress": "50%", "dedup": "20%"},
 		"verify":    {"read": "100%", "verify": "crc32c"},
 		"targets":   {"targets": `["/dev/sdx","/srv/a:b"]`, "destroy": "true", "working_set": "25%"},

@@ -20,7 +20,7 @@ func jobFile(settings parameter.Settings, images bool) (*workload.JobFile, error
 	}
 	f := &workload.JobFile{
 		Disks: p.Disks, Size: p.Size, Read: p.Read, Random: p.Random, WorkingSet: p.WorkingSet, Compress: p.Compress, Dedup: p.Dedup,
-		Outstanding: p.Threads * p.Depth, Precondition: p.Precondition, Global: named(append(p.access(), p.pacing()...)),
+		Outstanding: p.Threads * p.Depth, Precondition: p.Precondition, Global: named(p.access()),
 	}
 	if sizes := p.blocks.sizes(); len(sizes) == 2 && sizes[0] == sizes[1] {
 		f.Block = sizes[0]
@@ -29,27 +29,29 @@ func jobFile(settings parameter.Settings, images bool) (*workload.JobFile, error
 		f.Size = 0
 	}
 	for i := range p.Disks {
-		f.Jobs = append(f.Jobs, jobOf(&p, i))
+		f.Jobs = append(f.Jobs, jobsOf(&p, i, f.Size)...)
 	}
 	return f, nil
 }
 
-// jobOf is the job of a disk.
-func jobOf(p *pattern, i int) workload.Job {
-	j := workload.Job{Name: fmt.Sprintf("job%d", i), Disk: fmt.Sprintf("disk-%02d", i+1)}
+// jobsOf are the jobs of a disk.
+func jobsOf(p *pattern, i int, size parameter.Bytes) (all []workload.Job) {
+	disk := fmt.Sprintf("disk-%02d", i+1)
 	if i < len(p.Targets) {
-		j.Disk = p.Targets[i]
+		disk = p.Targets[i]
 	}
-	argv := []string{"--filename=" + escape(j.Disk)}
+	where := "--filename=" + escape(disk)
 	if p.cluster != nil {
-		argv = []string{"--rbdname=" + j.Disk}
+		where = "--rbdname=" + disk
 	}
-	if len(p.Targets) == 0 {
-		argv = append(argv, p.extent(p.Size)...)
+	for k, one := range p.jobsOfDisk(i, size) {
+		j := workload.Job{Name: fmt.Sprintf("job%d", i), Disk: disk, Options: named(append([]string{where}, one.options...))}
+		if k > 0 {
+			j.Name += fmt.Sprintf("-%d", k+1)
+		}
+		all = append(all, j)
 	}
-	workers, _ := p.workersOfDisk()
-	j.Options = named(append(argv, fmt.Sprintf("--numjobs=%d", workers)))
-	return j
+	return all
 }
 
 // named turns arguments into NAME=VALUE.

@@ -20,10 +20,10 @@ func TestJobFile(t *testing.T) {
 	}{
 		{parameter.Settings{"disks": "2", "size": "64MiB", "read": "70%", "threads": "2", "depth": "4"}, false,
 			"ioengine=libaio direct=1 iodepth=4 rw=randrw norandommap=1 fallocate=none overwrite=1 bs=4096 rwmixread=70 scramble_buffers=1",
-			[]string{"job0 filename=disk-01 size=67108864 numjobs=2", "job1 filename=disk-02 size=67108864 numjobs=2"}},
-		{parameter.Settings{"size": "64MiB", "spec": "524288_100_0"}, true, "ioengine=rbd direct=1 iodepth=1 rw=read norandommap=1 fallocate=none overwrite=1 bs=524288", []string{"job0 rbdname=disk-01 size=67108864 numjobs=1"}},
+			[]string{"job0 filename=disk-01 numjobs=2 size=67108864", "job1 filename=disk-02 numjobs=2 size=67108864"}},
+		{parameter.Settings{"size": "64MiB", "spec": "524288_100_0"}, true, "ioengine=rbd direct=1 iodepth=1 rw=read norandommap=1 fallocate=none overwrite=1 bs=524288", []string{"job0 rbdname=disk-01 numjobs=1 size=67108864"}},
 		{parameter.Settings{"targets": "/dev/a:b", "destroy": "true", "rate": "100/s", "depth": "2"}, false,
-			"ioengine=psync direct=1 iodepth=1 rw=randwrite norandommap=1 fallocate=none overwrite=1 bs=4096 scramble_buffers=1 rate_iops=0,50 rate_process=poisson", []string{`job0 filename=/dev/a\:b numjobs=2`}},
+			"ioengine=psync direct=1 iodepth=1 rw=randwrite norandommap=1 fallocate=none overwrite=1 bs=4096 scramble_buffers=1", []string{`job0 filename=/dev/a\:b numjobs=2 rate_process=poisson rate_iops=50`}},
 	} {
 		f, err := Kind().JobFile(c.settings, c.images)
 		if err != nil {

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/workload/storage/fio"
 )
 
 // seen reads back what fio says it used, as the levels of the study's factors. What
 // it does not say, or says otherwise than asked in a way that no level can tell, is
 // absent.
-func (p *pattern) seen(doc *document) map[string]string {
+func (p *pattern) seen(doc *fio.Document) map[string]string {
 	said := maps.Clone(doc.Global)
 	if said == nil {
 		said = map[string]string{}
@@ -19,7 +21,7 @@ func (p *pattern) seen(doc *document) map[string]string {
 	if len(doc.Jobs) == 1 {
 		maps.Copy(said, doc.Jobs[0].Options)
 	}
-	asked := options(slices.Concat(p.access(), p.pacing()))
+	asked, own := p.jobSeen(said)
 	same := func(names ...string) bool {
 		some := false
 		for _, name := range names {
@@ -31,13 +33,13 @@ func (p *pattern) seen(doc *document) map[string]string {
 		return some
 	}
 	levels := map[string]string{}
-	if workers, depth := p.workersOfDisk(); p.Rate == 0 {
+	if p.Rate == 0 {
 		for level, option := range map[string]string{"threads": "numjobs", "depth": "iodepth"} {
 			if v := said[option]; v != "" {
 				levels[level] = v
 			}
 		}
-	} else if said["numjobs"] == strconv.Itoa(workers) && said["iodepth"] == strconv.Itoa(depth) {
+	} else if own && said["iodepth"] == "1" {
 		levels["threads"], levels["depth"] = strconv.Itoa(p.Threads), strconv.Itoa(p.Depth)
 	}
 	if v := said["direct"]; v != "" {
@@ -48,7 +50,7 @@ func (p *pattern) seen(doc *document) map[string]string {
 		is           bool
 	}{
 		{"engine", p.Engine, same("ioengine")},
-		{"rate", p.Rate.String(), p.Rate > 0 && same("rate_iops", "rate_process")},
+		{"rate", p.Rate.String(), p.Rate > 0 && own},
 		{"compress", p.Compress.String(), p.Compress > 0 && same("buffer_compress_percentage")},
 		{"dedup", p.Dedup.String(), p.Dedup > 0 && same("dedupe_percentage")},
 		{"verify", p.Verify, p.Verify != "none" && same("verify")},
@@ -62,13 +64,23 @@ func (p *pattern) seen(doc *document) map[string]string {
 			levels[one.level] = one.value
 		}
 	}
-	if len(p.Targets) == 0 {
-		own := options(p.extent(p.Size))
-		if said["size"] == own["size"] && said["offset_increment"] == own["offset_increment"] {
-			levels["size"], levels["working_set"] = p.Size.String(), p.WorkingSet.String()
-		}
+	if len(p.Targets) == 0 && same("size") && said["offset_increment"] == asked["offset_increment"] {
+		levels["size"], levels["working_set"] = p.Size.String(), p.WorkingSet.String()
 	}
 	return levels
+}
+
+// jobSeen are the options of the job that fio shows, which is one of all; own is false if it is none of them.
+func (p *pattern) jobSeen(said map[string]string) (asked map[string]string, own bool) {
+	for i := range p.Disks {
+		for _, j := range p.jobsOfDisk(i, p.Size) {
+			asked = options(slices.Concat(p.access(), j.options))
+			if !slices.ContainsFunc([]string{"numjobs", "rw", "rate_process", "rate_iops", "rate"}, func(name string) bool { return said[name] != asked[name] }) {
+				return asked, true
+			}
+		}
+	}
+	return asked, false
 }
 
 // options turns arguments into names and values.
@@ -83,7 +95,7 @@ func options(argv []string) map[string]string {
 
 // workersSeen is how many ran, by the time that they ran for together; 0 where the load
 // was too short to tell.
-func workersSeen(doc *document) int {
+func workersSeen(doc *fio.Document) int {
 	const enough = 1000 // ms
 	if len(doc.Jobs) != 1 {
 		return 0

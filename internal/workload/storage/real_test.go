@@ -125,7 +125,7 @@ func TestRealOpenLoop(t *testing.T) {
 		}
 	}
 	// Whether it passes is up to the disk, which others use as well.
-	if c := out.Checks(); len(c) != 1 || c[0].Name != "open loop" {
+	if c := out.Checks(); len(c) != 2 || c[0].Name != "offered load" || c[1].Name != "generator" {
 		t.Errorf("got %+v", c)
 	}
 	// A Poisson process of 1200 operations; a quarter less leaves room for a disk that is

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,11 +17,14 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/storage/fio"
+	"plimsoll/internal/workload/storage/pace"
 )
 
 // Run runs fio until the recorder has enough.
 func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	d = d.at(env)
+	d.pattern.within = stage.Within
 	on, err := d.places(ctx, env)
 	if err != nil {
 		return err
@@ -60,10 +62,13 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	}
 	stop := make(chan struct{})
 	l := &listener{out: out, length: stage.Length, enough: sync.OnceFunc(func() { close(stop) })}
+	if d.pattern.Rate > 0 {
+		l.waits = pace.NewWaits(d.pattern.paced().Share(), stage.Seed)
+	}
 	// A fio that hangs is asked to end, and made to by the machine.
 	defer time.AfterFunc(stage.Length+overdue, l.enough).Stop()
 	result, err := env.Machine.Run(ctx, platform.Command{
-		Argv: d.pattern.cluster.in(d.pattern.command(on, stage)), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
+		Argv: d.pattern.cluster.in(d.pattern.command(on, stage)), Stdout: &fio.Splitter{Each: l.document}, Worker: true, Stop: stop,
 	})
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
@@ -101,7 +106,8 @@ const overdue = 15 * time.Second
 
 // listener hands what fio prints to the recorder as it comes.
 type listener struct {
-	series series
+	series fio.Series
+	waits  *pace.Waits // of an open loop
 	out    *measure.Recorder
 	length time.Duration // of the load
 	enough func()
@@ -110,7 +116,10 @@ type listener struct {
 }
 
 func (l *listener) document(text []byte) error {
-	in, some, err := l.series.next(text)
+	in, some, err := l.series.Next(text)
+	if some && err == nil && l.waits != nil {
+		l.waits.Add(in.Samples)
+	}
 	var garbled *json.SyntaxError
 	switch {
 	case errors.As(err, &garbled):
@@ -158,45 +167,26 @@ func fellAtTheEnd(engine string, r platform.Result, stop <-chan struct{}) bool {
 }
 
 // conclude records fio's results of the whole load.
-func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Recorder) error {
-	if len(s.last.Jobs) == 0 || s.elapsed == 0 {
+func (d *disks) conclude(s *fio.Series, cpus int, r platform.Result, out *measure.Recorder) error {
+	if len(s.Last.Jobs) == 0 || s.Elapsed == 0 {
 		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: "fio printed no results\n" + strings.TrimSpace(string(r.Stderr))}
 	}
-	j := &s.last.Jobs[0]
+	j := &s.Last.Jobs[0]
 	if j.Error != 0 {
 		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: fmt.Sprintf("fio reported error %d\n%s", j.Error, strings.TrimSpace(string(r.Stderr)))}
 	}
-	levels := d.pattern.seen(&s.last)
+	levels := d.pattern.seen(&s.Last)
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out.Observe("storage."+name, levels[name])
 	}
 	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
-	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.pattern.workers())))
+	out.Value("generator.cpu", j.GeneratorCPU(s.Elapsed)/float64(min(cpus, d.pattern.workers())))
 	if d.pattern.Rate > 0 {
-		out.Check(d.pattern.heldUp(j, s.elapsed))
+		for _, c := range d.pattern.kept(j, s.Elapsed) {
+			out.Check(c)
+		}
 	}
 	return nil
-}
-
-// mostHeldUp is the share of the operations of an open loop that may have to wait for
-// another one of the same worker: what they wait is not in their response times.
-const mostHeldUp = 0.1
-
-// heldUp holds an open loop against what it was to offer. Operations arrive at random
-// instants, so that the share of them that find their worker busy is the share of the
-// time for which it is (Wolff, Poisson Arrivals See Time Averages, 1982).
-func (p *pattern) heldUp(j *job, elapsed time.Duration) measure.Check {
-	count := float64(j.Read.Latency.Count + j.Write.Latency.Count)
-	outstanding := (j.Read.Latency.total() + j.Write.Latency.total()) / float64(elapsed)
-	share := outstanding / float64(p.workers())
-	done, want := count/elapsed.Seconds(), float64(p.Rate)
-	c := measure.Check{Name: "open loop", State: measure.Pass, Detail: fmt.Sprintf("%.4g/s of %.4g/s were offered; %.3g %% of the operations were held up by another, allowed %.3g %%", done, want, 100*share, 100*mostHeldUp)}
-	// The number of arrivals has a standard deviation of its square root.
-	if slack := .02*want + 4*math.Sqrt(want/elapsed.Seconds()); share > mostHeldUp || math.Abs(done-want) > slack {
-		c.State = measure.Fail
-		c.Detail += ": raise storage.depth or storage.threads, or offer less"
-	}
-	return c
 }
 
 // allowedCPUs is how many CPUs a worker may use, asked of a worker.

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/workload/storage/fio"
 )
 
 // player is a machine on which fio prints what was recorded of it.
@@ -109,22 +111,28 @@ func TestCPUOfTheGenerator(t *testing.T) {
 // The recording has 1001 operations in 1001 ms, of about 90 microseconds each.
 func TestAnOpenLoopIsHeldAgainstWhatItOffers(t *testing.T) {
 	for _, c := range []struct {
-		rate string
-		want measure.State
-	}{{"1000/s", measure.Pass}, {"1100/s", measure.Pass}, {"2000/s", measure.Fail}, {"500/s", measure.Fail}} {
+		rate            string
+		offered, intime measure.State
+	}{{"1000/s", measure.Pass, measure.Pass}, {"1100/s", measure.Pass, measure.Pass}, {"2000/s", measure.Pass, measure.Fail}, {"500/s", measure.Fail, measure.Pass}} {
 		out, err := play(t, string(recorded(t)), 99, parameter.Settings{"disks": "2", "read": "70%", "rate": c.rate})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := out.Checks(); len(got) != 1 || got[0].State != c.want {
+		if got := out.Checks(); len(got) != 2 || got[0].State != c.offered || got[1].State != c.intime || got[1].Name != "generator" {
 			t.Errorf("%s: %+v", c.rate, got)
 		}
+		// fio's times are service times.
+		last := out.Intervals()[len(out.Intervals())-1]
+		s, err := measure.Summarise(out.Intervals(), measure.Window{End: last.To.Seconds()}, "iops")
+		if err != nil || !(s.Values["service.mean"] > 20e-6 && s.Values["mean"] > s.Values["service.mean"]) {
+			t.Errorf("%s: response time %g s, service time %g s, %v", c.rate, s.Values["mean"], s.Values["service.mean"], err)
+		}
 	}
-	// Two workers, each with 500/s: busy for 5 % of the time at 0.1 ms, 15 % at 0.3 ms.
+	// Two workers, each with 500/s: busy for 5 % of the time at 0.1 ms, 30 % at 0.6 ms.
 	d := made(t, parameter.Settings{"rate": "1000/s", "depth": "2"})
-	for mean, want := range map[float64]measure.State{5: measure.Pass, 100e3: measure.Pass, 300e3: measure.Fail} {
-		j := &job{Write: direction{Latency: latency{Count: 10000, Mean: mean}}}
-		if got := d.pattern.heldUp(j, 10*time.Second); got.State != want {
+	for mean, want := range map[float64]measure.State{5: measure.Pass, 100e3: measure.Pass, 600e3: measure.Fail} {
+		j := &fio.Job{Write: fio.Direction{Latency: fio.Latency{Count: 10000, Mean: mean}}}
+		if got := d.pattern.kept(j, 10*time.Second); got[0].State != measure.Pass || got[1].State != want {
 			t.Errorf("%g ns: %+v", mean, got)
 		}
 	}
@@ -146,15 +154,50 @@ func TestALoadThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// BenchmarkDocument is the cost of one interval: fio prints about as much in each,
-// and the lab may use 1 % of a core, 2.5 ms of each 250 ms.
-func BenchmarkDocument(b *testing.B) {
-	text := recorded(b)
-	b.SetBytes(int64(len(text)) / 5)
-	for range b.N {
-		if _, _, err := replay(text, 4096); err != nil {
-			b.Fatal(err)
+func recorded(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("fio/testdata/mixed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// read reads all that fio printed.
+func read(t *testing.T, text []byte) *fio.Series {
+	t.Helper()
+	s := new(fio.Series)
+	split := &fio.Splitter{Each: func(object []byte) error {
+		_, _, err := s.Next(object)
+		return err
+	}}
+	if _, err := split.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestARecordingIsReadBack(t *testing.T) {
+	s := read(t, recorded(t))
+	d := made(t, parameter.Settings{"read": "70%", "disks": "2"})
+	out := measure.NewRecorder(nil)
+	if err := d.conclude(s, 2, platform.Result{}, out); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"storage.threads": "1", "storage.depth": "1", "storage.direct": "true", "storage.block": "4KiB", "storage.engine": "auto", "storage.read": "70%", "storage.random": "100%"} {
+		if got := out.Observed()[name]; got != want {
+			t.Errorf("%s is read back as %q, want %q", name, got, want)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5/1e6, "ms/document")
+	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < 1) {
+		t.Errorf("fio kept %g of its CPUs busy", cpu)
+	}
+	// What fio did otherwise than asked is not read back as asked.
+	other := made(t, parameter.Settings{"read": "30%", "block": "8KiB", "engine": "libaio", "depth": "4", "direct": "false"})
+	got := other.pattern.seen(&s.Last)
+	for name, want := range map[string]string{"read": "", "block": "", "engine": "", "depth": "1", "direct": "true"} {
+		if got[name] != want {
+			t.Errorf("%s of another load is read back as %q, want %q", name, got[name], want)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -54,9 +55,10 @@ func Kind() workload.Kind {
 		Alone:      true,
 		Rate:       "iops",
 		JobFile:    jobFile,
-		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
-			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
-			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter}),
+		Metrics: slices.Concat(measure.OperationMetrics("iops", "read", "write"), measure.ServiceMetrics("read", "write"), []measure.Metric{
+			{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
+			{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter},
+		}),
 	}, Parameters{
 		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Through: straight, Direct: true,
 		WorkingSet: 1, Verify: "none", Precondition: "random", Backing: autoBacking,
@@ -77,7 +79,8 @@ func Kind() workload.Kind {
 type pattern struct {
 	Parameters
 	blocks  blocks
-	cluster *imagePool // the disks are images there; nil: files or devices
+	cluster *imagePool    // the disks are images there; nil: files or devices
+	within  time.Duration // limit of response times that a search has; 0 for none
 }
 
 // disks is the workload.
@@ -136,12 +139,14 @@ var synchronous = []string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"
 
 // refuseSize finds a disk in which a worker has not even one block to touch.
 func refuseSize(p *pattern, size parameter.Bytes) error {
-	block := p.largestBlock()
-	workers, _ := p.workersOfDisk()
+	block, workers := p.largestBlock(), p.Threads
+	if p.Rate > 0 {
+		workers *= p.Depth
+	}
 	switch {
 	case float64(size)*float64(p.WorkingSet) < float64(block):
 		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", p.WorkingSet, size, block)
-	case p.stretches() && p.touched(size) < parameter.Bytes(workers)*block:
+	case p.stretches(workers) && p.touched(size) < parameter.Bytes(workers)*block:
 		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", workers, block, p.WorkingSet, size)
 	}
 	return nil

@@ -1,7 +1,6 @@
-package storage
+package fio
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"strings"
@@ -9,16 +8,14 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform"
 )
 
 // replay reads a stream in pieces of a size, as a pipe may hand it over.
-func replay(text []byte, piece int) (*measure.Recorder, *series, error) {
+func replay(text []byte, piece int) (*measure.Recorder, *Series, error) {
 	out := measure.NewRecorder(nil)
-	var s series
-	split := &splitter{each: func(object []byte) error {
-		in, some, err := s.next(object)
+	var s Series
+	split := &Splitter{Each: func(object []byte) error {
+		in, some, err := s.Next(object)
 		if some {
 			out.Interval(in)
 		}
@@ -77,8 +74,8 @@ func TestARecordingBecomesIntervals(t *testing.T) {
 		if at != 1001*time.Millisecond {
 			t.Errorf("the intervals end at %s", at)
 		}
-		last := s.last.Jobs[0]
-		for class, d := range map[string]direction{"read": last.Read, "write": last.Write} {
+		last := s.Last.Jobs[0]
+		for class, d := range map[string]Direction{"read": last.Read, "write": last.Write} {
 			sum := sums[class]
 			if sum.Operations != d.Latency.Count || sum.Bytes != d.Bytes || sum.Bytes != 4096*sum.Operations {
 				t.Errorf("%s: the intervals add up to %+v, the last document says %d operations, %d bytes", class, sum, d.Latency.Count, d.Bytes)
@@ -89,34 +86,6 @@ func TestARecordingBecomesIntervals(t *testing.T) {
 		}
 		if sums["read"].Operations != 701 || sums["write"].Operations != 300 {
 			t.Errorf("got %d reads and %d writes, recorded 701 and 300", sums["read"].Operations, sums["write"].Operations)
-		}
-	}
-}
-
-func TestARecordingIsReadBack(t *testing.T) {
-	_, s, err := replay(recorded(t), 4096)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := made(t, parameter.Settings{"read": "70%", "disks": "2"})
-	out := measure.NewRecorder(nil)
-	if err := d.conclude(s, 2, platform.Result{}, out); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"storage.threads": "1", "storage.depth": "1", "storage.direct": "true", "storage.block": "4KiB", "storage.engine": "auto", "storage.read": "70%", "storage.random": "100%"} {
-		if got := out.Observed()[name]; got != want {
-			t.Errorf("%s is read back as %q, want %q", name, got, want)
-		}
-	}
-	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < 1) {
-		t.Errorf("fio kept %g of its CPUs busy", cpu)
-	}
-	// What fio did otherwise than asked is not read back as asked.
-	other := made(t, parameter.Settings{"read": "30%", "block": "8KiB", "engine": "libaio", "depth": "4", "direct": "false"})
-	got := other.pattern.seen(&s.last)
-	for name, want := range map[string]string{"read": "", "block": "", "engine": "", "depth": "1", "direct": "true"} {
-		if got[name] != want {
-			t.Errorf("%s of another load is read back as %q, want %q", name, got[name], want)
 		}
 	}
 }
@@ -142,21 +111,23 @@ func TestDocumentsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s passed", c.text)
 			continue
 		}
-		refused(t, err, c.want)
+		if !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
 	}
 }
 
 func TestTheDocumentAtTheEndAddsNoEmptyInterval(t *testing.T) {
 	one := document1(`{"io_bytes":4096,"runtime":100,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`)
 	out, s, err := replay([]byte(one+"\nfio: text between\n"+one), 10)
-	if err != nil || len(out.Intervals()) != 1 || s.elapsed != 100*time.Millisecond {
-		t.Errorf("got %d intervals up to %s, %v", len(out.Intervals()), s.elapsed, err)
+	if err != nil || len(out.Intervals()) != 1 || s.Elapsed != 100*time.Millisecond {
+		t.Errorf("got %d intervals up to %s, %v", len(out.Intervals()), s.Elapsed, err)
 	}
 }
 
 func TestBracesInTextAreNoEnd(t *testing.T) {
 	var got []string
-	split := &splitter{each: func(object []byte) error { got = append(got, string(object)); return nil }}
+	split := &Splitter{Each: func(object []byte) error { got = append(got, string(object)); return nil }}
 	text := `noise } "{"a":"}\"}{","b":{"c":1}} more {"d":2}`
 	if _, err := split.Write([]byte(text)); err != nil {
 		t.Fatal(err)
@@ -185,13 +156,23 @@ func FuzzDocuments(f *testing.F) {
 				}
 			}
 		}
-		if err == nil && len(s.last.Jobs) == 1 {
-			if cpu := s.last.Jobs[0].generatorCPU(s.elapsed); math.IsNaN(cpu) || math.IsInf(cpu, 0) {
+		if err == nil && len(s.Last.Jobs) == 1 {
+			if cpu := s.Last.Jobs[0].GeneratorCPU(s.Elapsed); math.IsNaN(cpu) || math.IsInf(cpu, 0) {
 				t.Errorf("%g CPUs", cpu)
-			}
-			if _, err := json.Marshal(made(t, nil).pattern.seen(&s.last)); err != nil {
-				t.Error(err)
 			}
 		}
 	})
+}
+
+// BenchmarkDocument is the cost of one interval: fio prints about as much in each,
+// and the lab may use 1 % of a core, 2.5 ms of each 250 ms.
+func BenchmarkDocument(b *testing.B) {
+	text := recorded(b)
+	b.SetBytes(int64(len(text)) / 5)
+	for range b.N {
+		if _, _, err := replay(text, 4096); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5/1e6, "ms/document")
 }

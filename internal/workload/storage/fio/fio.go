@@ -1,4 +1,5 @@
-package storage
+// Package fio reads the json+ documents that fio prints in the course of a load.
+package fio
 
 import (
 	"encoding/json"
@@ -10,49 +11,51 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// document is what we read of a json+ document of fio. Its counts are
+// Document is what we read of a json+ document of fio. Its counts are
 // cumulative since the start of the load; with group reporting the one job
 // stands for all.
-type document struct {
+type Document struct {
 	Timestamp int64             `json:"timestamp_ms"`
 	Global    map[string]string `json:"global options"`
-	Jobs      []job             `json:"jobs"`
+	Jobs      []Job             `json:"jobs"`
 }
 
-type job struct {
+// Job is one of fio's, or all of a group.
+type Job struct {
 	Name    string            `json:"jobname"`
 	Error   int               `json:"error"`
 	Options map[string]string `json:"job options"`
-	Read    direction         `json:"read"`
-	Write   direction         `json:"write"`
+	Read    Direction         `json:"read"`
+	Write   Direction         `json:"write"`
 	Runtime int64             `json:"job_runtime"` // ms, summed over the workers of a group
 	User    float64           `json:"usr_cpu"`     // percent of Runtime
 	System  float64           `json:"sys_cpu"`
 }
 
-type direction struct {
+// Direction is the reads or the writes of a job.
+type Direction struct {
 	Bytes   int64   `json:"io_bytes"`
 	Runtime int64   `json:"runtime"` // ms
-	Latency latency `json:"lat_ns"`
+	Latency Latency `json:"lat_ns"`
 }
 
-// latency is the time from submission to completion.
-type latency struct {
+// Latency is the time from submission to completion.
+type Latency struct {
 	Count int64            `json:"N"`
 	Mean  float64          `json:"mean"`
 	Bins  map[string]int64 `json:"bins"` // by ns
 }
 
-// total is the sum of the response times, in ns.
-func (l *latency) total() float64 { return float64(l.Count) * l.Mean }
+// Total is the sum of the response times, in ns.
+func (l *Latency) Total() float64 { return float64(l.Count) * l.Mean }
 
-// splitter cuts a stream of JSON objects, with lines of other text between
+// Splitter cuts a stream of JSON objects, with lines of other text between
 // them, into objects.
-type splitter struct {
+type Splitter struct {
 	pending         []byte
 	depth           int
 	inText, escaped bool
-	each            func(object []byte) error
+	Each            func(object []byte) error
 }
 
 // mostDocument bounds what a document may take: a json+ document of two
@@ -60,7 +63,7 @@ type splitter struct {
 const mostDocument = 64 << 20
 
 // Write takes in the next part of the stream.
-func (s *splitter) Write(p []byte) (int, error) {
+func (s *Splitter) Write(p []byte) (int, error) {
 	for _, c := range p {
 		if s.depth == 0 && c != '{' {
 			continue
@@ -73,7 +76,7 @@ func (s *splitter) Write(p []byte) (int, error) {
 			}
 			continue
 		}
-		if err := s.each(s.pending); err != nil {
+		if err := s.Each(s.pending); err != nil {
 			return 0, err
 		}
 		s.pending = s.pending[:0]
@@ -81,7 +84,7 @@ func (s *splitter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *splitter) step(c byte) {
+func (s *Splitter) step(c byte) {
 	switch {
 	case s.escaped:
 		s.escaped = false
@@ -97,16 +100,16 @@ func (s *splitter) step(c byte) {
 	}
 }
 
-// series turns cumulative documents into intervals.
-type series struct {
-	last    document
-	elapsed time.Duration
+// Series turns cumulative documents into intervals.
+type Series struct {
+	Last    Document
+	Elapsed time.Duration // of the load
 }
 
-// next returns what happened since the last document; false when no time has
+// Next returns what happened since the last document; false when no time has
 // passed, as between the last of the intervals and the document at the end.
-func (s *series) next(text []byte) (measure.Interval, bool, error) {
-	var d document
+func (s *Series) Next(text []byte) (measure.Interval, bool, error) {
+	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
 		return measure.Interval{}, false, fmt.Errorf("read the output of fio: %w", err)
 	}
@@ -115,20 +118,20 @@ func (s *series) next(text []byte) (measure.Interval, bool, error) {
 	}
 	j := &d.Jobs[0]
 	elapsed := time.Duration(max(j.Read.Runtime, j.Write.Runtime)) * time.Millisecond
-	if elapsed <= s.elapsed {
-		if elapsed == s.elapsed {
-			s.last.Jobs = d.Jobs
+	if elapsed <= s.Elapsed {
+		if elapsed == s.Elapsed {
+			s.Last.Jobs = d.Jobs
 		}
 		return measure.Interval{}, false, nil
 	}
-	in := measure.Interval{From: s.elapsed, To: elapsed}
-	var before job
-	if len(s.last.Jobs) == 1 {
-		before = s.last.Jobs[0]
+	in := measure.Interval{From: s.Elapsed, To: elapsed}
+	var before Job
+	if len(s.Last.Jobs) == 1 {
+		before = s.Last.Jobs[0]
 	}
 	for _, c := range []struct {
 		class     string
-		now, then *direction
+		now, then *Direction
 	}{{"read", &j.Read, &before.Read}, {"write", &j.Write, &before.Write}} {
 		if c.now.Latency.Count == 0 && c.now.Runtime == 0 {
 			continue
@@ -139,7 +142,7 @@ func (s *series) next(text []byte) (measure.Interval, bool, error) {
 		}
 		in.Samples = append(in.Samples, sample)
 	}
-	s.last, s.elapsed = d, elapsed
+	s.Last, s.Elapsed = d, elapsed
 	return in, true, nil
 }
 
@@ -147,10 +150,10 @@ func (s *series) next(text []byte) (measure.Interval, bool, error) {
 // load that runs are printed while its workers count, so that the fields of one
 // disagree by the operations of an instant: the bins alone say how many there
 // were, and the last document settles all.
-func difference(class string, now, then *direction) (measure.Sample, error) {
+func difference(class string, now, then *Direction) (measure.Sample, error) {
 	sample := measure.Sample{
 		Class: class, Bytes: now.Bytes - then.Bytes,
-		Total: time.Duration(max(0, now.Latency.total()-then.Latency.total())), Latency: measure.NewHistogram(),
+		Total: time.Duration(max(0, now.Latency.Total()-then.Latency.Total())), Latency: measure.NewHistogram(),
 	}
 	if now.Latency.Count < then.Latency.Count || sample.Bytes < 0 {
 		return sample, fmt.Errorf("read the output of fio: its count of %ss went down", class)
@@ -169,8 +172,8 @@ func difference(class string, now, then *direction) (measure.Sample, error) {
 	return sample, nil
 }
 
-// generatorCPU is how many CPUs the workers used.
-func (j *job) generatorCPU(elapsed time.Duration) float64 {
+// GeneratorCPU is how many CPUs the workers used.
+func (j *Job) GeneratorCPU(elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0
 	}
