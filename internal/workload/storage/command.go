@@ -29,7 +29,7 @@ func (p *pattern) command(on []disk, stage load.Stage) []string {
 	argv = append(argv,
 		"--output-format=json+", "--lat_percentiles=1", "--clat_percentiles=0", "--group_reporting=1", "--eta=never",
 		"--status-interval="+milliseconds(max(stage.Interval, shortestInterval)),
-		"--time_based=1", "--runtime="+milliseconds(stage.Length),
+		"--time_based=1", "--runtime="+milliseconds(stage.Length+surplus),
 		"--randseed="+strconv.FormatUint(stage.Seed>>1|1, 10), "--allrandrepeat=1", // fio multiplies it by the number of a worker: an odd one makes 32 bits differ
 		"--exitall_on_error=1",
 	)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/workload/storage/fio"
 	"plimsoll/internal/workload/storage/pace"
 )
 
@@ -14,15 +13,21 @@ import (
 // open loops, io_submit_mode=offload, but it hangs in many versions, and counts only when it ends; its other workers drain what is outstanding before they
 // sleep, and a replay of a log shifts what is late.
 
-// busyInTime is the share of time for which a worker is busy whose operations all take as long as a search permits: a search has no more workers than that
-// takes. Connecting each to a cluster takes up to 0.2 s.
-const busyInTime = .2
+const (
+	// busyInTime is the share of time for which a worker of a search is busy if its operations all take as long as the limit. Each worker more is one that
+	// connects to a cluster, which takes up to 0.2 s.
+	busyInTime = .2
+	// ofWorker is the rate of a worker without such a limit. fio prints its counters when all workers have started an operation: fewer operations of each would
+	// make that seldom.
+	ofWorker    = 10
+	ofWorkerMin = 2
+)
 
 // paced is the open loop to share out among workers.
 func (p *pattern) paced() pace.Load {
-	l := pace.Load{Rate: float64(p.Rate), Read: float64(p.Read), Disks: p.Disks, Most: p.Threads * p.Depth}
+	l := pace.Load{Rate: float64(p.Rate), Read: float64(p.Read), Disks: p.Disks, Least: p.Threads, Most: p.Threads * p.Depth, Each: ofWorker}
 	if p.within > 0 {
-		l.Each = max(1, busyInTime/p.within.Seconds())
+		l.Least, l.Each = 1, max(ofWorkerMin, busyInTime/p.within.Seconds())
 	}
 	return l
 }
@@ -53,30 +58,53 @@ func refuseRate(p *pattern) error {
 // exact enough up to there.
 const mostHeldUp = .25
 
+// offer is what an open loop did, without the first interval, in which each worker starts an operation at once.
+type offer struct {
+	waits      *pace.Waits
+	begun      bool
+	operations int64
+	service    time.Duration // of all operations
+	in         time.Duration
+}
+
+// add counts an interval, and adds the waits to its response times.
+func (o *offer) add(in *measure.Interval) {
+	if o.begun {
+		o.in += in.To - in.From
+		for _, s := range in.Samples {
+			o.operations += s.Operations
+			o.service += s.Total
+		}
+	}
+	o.begun = true
+	o.waits.Add(in.Samples)
+}
+
 // kept holds an open loop against what it was to offer, and whether its operations started in time. Operations arrive at random instants, so that the share of
 // them that find their worker busy is the share of the time for which it is (Wolff, Poisson Arrivals See Time Averages, 1982).
-func (p *pattern) kept(j *fio.Job, elapsed time.Duration) []measure.Check {
-	disks := p.paced().Share()
-	workers := pace.Sum(disks, func(g pace.Group) float64 {
+func (p *pattern) kept(o *offer) []measure.Check {
+	offered, late := measure.Check{Name: "offered load", State: measure.Unknown, Detail: "the load was too short"}, measure.Check{Name: "generator", State: measure.Unknown, Detail: "the load was too short"}
+	if o.in == 0 {
+		return []measure.Check{offered, late}
+	}
+	workers := pace.Sum(p.paced().Share(), func(g pace.Group) float64 {
 		if g.Fixed {
 			return 0
 		}
 		return 1
 	})
-	waited := min(1, (j.Read.Latency.Total()+j.Write.Latency.Total())/float64(elapsed)/max(1, workers))
-	seconds, at := elapsed.Seconds(), pace.Sum(disks, pace.Group.Immediate)
-	done, want := float64(j.Read.Latency.Count+j.Write.Latency.Count)-at, float64(p.Rate)*seconds
+	waited := min(1, o.service.Seconds()/o.in.Seconds()/max(1, workers))
+	done, want := float64(o.operations), float64(p.Rate)*o.in.Seconds()
 	// The number of arrivals has a standard deviation of its square root.
-	slack := .02*want + 4*math.Sqrt(want+at)
-	detail := fmt.Sprintf("%.4g/s of %.4g/s were offered", max(0, done)/seconds, float64(p.Rate))
-	offered := measure.Check{Name: "offered load", State: measure.Pass, Detail: detail}
+	slack := .02*want + 4*math.Sqrt(want)
+	offered.State, offered.Detail = measure.Pass, fmt.Sprintf("%.4g/s of %.4g/s were offered", done/o.in.Seconds(), float64(p.Rate))
 	if done > want+slack {
 		offered.State = measure.Fail
 	}
-	late := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf("%s; %.3g %% of the operations waited for their worker, allowed %.3g %%", detail, 100*waited, 100*mostHeldUp)}
+	late.State, late.Detail = measure.Pass, fmt.Sprintf("%s; %.3g %% of the operations waited for their worker, allowed %.3g %%", offered.Detail, 100*waited, 100*mostHeldUp)
 	if waited > mostHeldUp || done < want-slack {
 		late.State = measure.Fail
-		late.Detail += ": raise storage.depth or storage.threads, or offer less"
+		late.Detail += ": raise storage.threads or storage.depth, or offer less"
 	}
 	return []measure.Check{offered, late}
 }

@@ -96,14 +96,18 @@ func options(argv []string) map[string]string {
 // workersSeen is how many ran, by the time that they ran for together; 0 where the load
 // was too short to tell.
 func workersSeen(doc *fio.Document) int {
-	const enough = 1000 // ms
+	const apart = 10 // ms, in which workers may start
 	if len(doc.Jobs) != 1 {
 		return 0
 	}
 	j := &doc.Jobs[0]
 	each := max(j.Read.Runtime, j.Write.Runtime)
-	if each < enough || j.Runtime > each<<20 {
+	if each == 0 || j.Runtime > each<<20 {
 		return 0
 	}
-	return int(math.Round(float64(j.Runtime) / float64(each)))
+	n := math.Round(float64(j.Runtime) / float64(each))
+	if float64(each) < apart*n {
+		return 0
+	}
+	return int(n)
 }

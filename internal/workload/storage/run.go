@@ -63,10 +63,10 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	stop := make(chan struct{})
 	l := &listener{out: out, length: stage.Length, enough: sync.OnceFunc(func() { close(stop) })}
 	if d.pattern.Rate > 0 {
-		l.waits = pace.NewWaits(d.pattern.paced().Share(), stage.Seed)
+		l.offer = &offer{waits: pace.NewWaits(d.pattern.paced().Share(), stage.Seed)}
 	}
 	// A fio that hangs is asked to end, and made to by the machine.
-	defer time.AfterFunc(stage.Length+overdue, l.enough).Stop()
+	defer time.AfterFunc(stage.Length+surplus+overdue+d.pattern.connects(), l.enough).Stop()
 	result, err := env.Machine.Run(ctx, platform.Command{
 		Argv: d.pattern.cluster.in(d.pattern.command(on, stage)), Stdout: &fio.Splitter{Each: l.document}, Worker: true, Stop: stop,
 	})
@@ -82,6 +82,11 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	}
 	if l.unread != nil {
 		return l.unread
+	}
+	if l.offer != nil {
+		for _, c := range d.pattern.kept(l.offer) {
+			out.Check(c)
+		}
 	}
 	return d.conclude(&l.series, cpus, result, out)
 }
@@ -101,25 +106,38 @@ func verified(r platform.Result, failed error) measure.Check {
 	return c
 }
 
-// overdue is how long after its time a load is told to end.
-const overdue = 15 * time.Second
+const (
+	overdue = 15 * time.Second // after which a load is told to end that has not
+	// surplus is how much longer than its time fio runs: it is told to end when it has printed its counters after that. The last that it prints are of
+	// workers that have ended.
+	surplus    = 5 * time.Second
+	connecting = 500 * time.Millisecond // of a worker to a cluster, one after the other, on a busy host
+)
+
+// connects is how long the workers may take before they start.
+func (p *pattern) connects() time.Duration {
+	if p.cluster == nil {
+		return 0
+	}
+	return time.Duration(p.workers()) * connecting
+}
 
 // listener hands what fio prints to the recorder as it comes.
 type listener struct {
 	series fio.Series
-	waits  *pace.Waits // of an open loop
+	offer  *offer // of an open loop
 	out    *measure.Recorder
 	length time.Duration // of the load
 	enough func()
-	full   bool // the recorder has enough; what follows only says how the load ended
+	full   bool // the recorder has enough
 	unread error
 }
 
 func (l *listener) document(text []byte) error {
-	in, some, err := l.series.Next(text)
-	if some && err == nil && l.waits != nil {
-		l.waits.Add(in.Samples)
+	if l.full {
+		return nil
 	}
+	in, some, err := l.series.Next(text)
 	var garbled *json.SyntaxError
 	switch {
 	case errors.As(err, &garbled):
@@ -128,14 +146,15 @@ func (l *listener) document(text []byte) error {
 	case err != nil && l.unread == nil:
 		l.unread = err
 		l.enough()
-	case !some || l.full || l.unread != nil:
-	case in.From >= l.length:
-		// A load that does not end is still timed, and offers nothing any more.
-		l.full = true
-		l.enough()
-	case !l.out.Interval(in):
-		l.full = true
-		l.enough()
+	case !some || l.unread != nil:
+	default:
+		if l.offer != nil {
+			l.offer.add(&in)
+		}
+		if !l.out.Interval(in) || in.To >= l.length {
+			l.full = true
+			l.enough()
+		}
 	}
 	return nil
 }
@@ -181,11 +200,6 @@ func (d *disks) conclude(s *fio.Series, cpus int, r platform.Result, out *measur
 	}
 	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
 	out.Value("generator.cpu", j.GeneratorCPU(s.Elapsed)/float64(min(cpus, d.pattern.workers())))
-	if d.pattern.Rate > 0 {
-		for _, c := range d.pattern.kept(j, s.Elapsed) {
-			out.Check(c)
-		}
-	}
 	return nil
 }
 

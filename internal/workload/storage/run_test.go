@@ -128,13 +128,16 @@ func TestAnOpenLoopIsHeldAgainstWhatItOffers(t *testing.T) {
 			t.Errorf("%s: response time %g s, service time %g s, %v", c.rate, s.Values["mean"], s.Values["service.mean"], err)
 		}
 	}
-	// Two workers, each with 500/s: busy for 5 % of the time at 0.1 ms, 30 % at 0.6 ms.
-	d := made(t, parameter.Settings{"rate": "1000/s", "depth": "2"})
-	for mean, want := range map[float64]measure.State{5: measure.Pass, 100e3: measure.Pass, 600e3: measure.Fail} {
-		j := &fio.Job{Write: fio.Direction{Latency: fio.Latency{Count: 10000, Mean: mean}}}
-		if got := d.pattern.kept(j, 10*time.Second); got[0].State != measure.Pass || got[1].State != want {
-			t.Errorf("%g ns: %+v", mean, got)
+	// 100 workers, each with 10/s: busy for 5 % of the time at 5 ms, 30 % at 30 ms.
+	d := made(t, parameter.Settings{"rate": "1000/s", "depth": "200"})
+	for mean, want := range map[time.Duration]measure.State{0: measure.Pass, 5: measure.Pass, 30: measure.Fail} {
+		o := &offer{operations: 10_000, service: 10_000 * mean * time.Millisecond, in: 10 * time.Second}
+		if got := d.pattern.kept(o); got[0].State != measure.Pass || got[1].State != want {
+			t.Errorf("%d ms: %+v", mean, got)
 		}
+	}
+	if got := d.pattern.kept(new(offer)); got[0].State != measure.Unknown || got[1].State != measure.Unknown {
+		t.Errorf("a load without intervals: %+v", got)
 	}
 }
 

@@ -103,7 +103,8 @@ func (s *Splitter) step(c byte) {
 // Series turns cumulative documents into intervals.
 type Series struct {
 	Last    Document
-	Elapsed time.Duration // of the load
+	Elapsed time.Duration // from the start of the load to the last document
+	start   int64         // ms, by fio's clock
 }
 
 // Next returns what happened since the last document; false when no time has
@@ -117,9 +118,9 @@ func (s *Series) Next(text []byte) (measure.Interval, bool, error) {
 		return measure.Interval{}, false, fmt.Errorf("read the output of fio: %d jobs where one group is expected", len(d.Jobs))
 	}
 	j := &d.Jobs[0]
-	elapsed := time.Duration(max(j.Read.Runtime, j.Write.Runtime)) * time.Millisecond
+	elapsed := s.at(&d)
 	if elapsed <= s.Elapsed {
-		if elapsed == s.Elapsed {
+		if elapsed == s.Elapsed && elapsed > 0 {
 			s.Last.Jobs = d.Jobs
 		}
 		return measure.Interval{}, false, nil
@@ -144,6 +145,19 @@ func (s *Series) Next(text []byte) (measure.Interval, bool, error) {
 	}
 	s.Last, s.Elapsed = d, elapsed
 	return in, true, nil
+}
+
+// at is when the operations of a document were counted. fio notes the runtime, then waits until each worker has completed an operation, and counts (function
+// __show_running_run_stats): with workers that wait for operations to be due, that is much later. The start is that of the first document less its runtime.
+func (s *Series) at(d *Document) time.Duration {
+	ran := max(d.Jobs[0].Read.Runtime, d.Jobs[0].Write.Runtime)
+	if d.Timestamp == 0 || ran == 0 {
+		return time.Duration(ran) * time.Millisecond
+	}
+	if s.start == 0 {
+		s.start = d.Timestamp - ran
+	}
+	return time.Duration(d.Timestamp-s.start) * time.Millisecond
 }
 
 // difference is what happened between two cumulative counts. The documents of a

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -71,7 +72,7 @@ func TestARecordingBecomesIntervals(t *testing.T) {
 				}
 			}
 		}
-		if at != 1001*time.Millisecond {
+		if at != 1013*time.Millisecond { // 12 ms after the last operation
 			t.Errorf("the intervals end at %s", at)
 		}
 		last := s.Last.Jobs[0]
@@ -122,6 +123,24 @@ func TestTheDocumentAtTheEndAddsNoEmptyInterval(t *testing.T) {
 	out, s, err := replay([]byte(one+"\nfio: text between\n"+one), 10)
 	if err != nil || len(out.Intervals()) != 1 || s.Elapsed != 100*time.Millisecond {
 		t.Errorf("got %d intervals up to %s, %v", len(out.Intervals()), s.Elapsed, err)
+	}
+}
+
+// The counts of a document are of the time at which fio prints it, whatever it says that it ran.
+func TestCountsAreOfTheTimeOfADocument(t *testing.T) {
+	at := func(timestamp, ran, n int) string {
+		return fmt.Sprintf(`{"timestamp_ms":%d,"jobs":[{"read":{"io_bytes":%d,"runtime":%d,"lat_ns":{"N":%d,"mean":5,"bins":{"5":%d}}}}]}`, timestamp, 4096*n, ran, n, n)
+	}
+	out, _, err := replay([]byte(at(5000, 0, 3)+at(5300, 250, 30)+at(6100, 500, 110)+at(6400, 1100, 140)), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, in := range out.Intervals() {
+		got = append(got, fmt.Sprint(in.From, " to ", in.To, ": ", in.Samples[0].Operations))
+	}
+	if want := "0s to 250ms: 30, 250ms to 1.05s: 80, 1.05s to 1.35s: 30"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}
 }
 

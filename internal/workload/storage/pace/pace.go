@@ -13,8 +13,9 @@ type Load struct {
 	Rate  float64 // operations per second, in total
 	Read  float64 // share of reads
 	Disks int
-	Most  int     // workers of a disk
-	Each  float64 // operations per second of a worker, where Most allows; 0: as few as possible
+	Least int // workers of a disk, if there are so many operations per second
+	Most  int
+	Each  float64 // operations per second of a worker, from Least to Most
 }
 
 // Group is workers of a disk with equal rates.
@@ -83,11 +84,12 @@ type direction struct {
 	rest  float64
 }
 
+// part leaves a rest of 1/s or more, where there is as much: fio prints its counters when each worker has started an operation since it was to print them.
 func part(rate float64) direction {
 	if n := math.Round(rate); math.Abs(rate-n) <= rounded*rate {
 		return direction{units: int(n)}
 	}
-	n := math.Floor(rate)
+	n := max(0, math.Floor(rate)-1)
 	return direction{int(n), rate - n}
 }
 
@@ -122,10 +124,7 @@ func (l Load) rest(disk int, reads, writes direction) (all []Group) {
 // onDisk are the workers of a disk with Poisson arrivals. Each differs from the next by at most one operation per second.
 func (l Load) onDisk(reads, writes, most int) (groups []Group) {
 	units := reads + writes
-	n := min(most, units)
-	if l.Each > 0 {
-		n = min(n, int(math.Ceil(float64(units)/l.Each)))
-	}
+	n := min(most, units, max(l.Least, int(math.Ceil(float64(units)/l.Each))))
 	for i := range n {
 		r, w := float64(spread(i, 0, reads, n)), float64(spread(i, reads, writes, n))
 		if k := len(groups) - 1; k >= 0 && groups[k].Reads == r && groups[k].Writes == w {

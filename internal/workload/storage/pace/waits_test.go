@@ -72,8 +72,8 @@ func TestWaitsAreThoseOfTheQueues(t *testing.T) {
 	}{
 		{"4 % busy", Load{Rate: 500, Read: .7, Disks: 4, Most: 32, Each: 10}, exponential(.004), .03},
 		{"20 % busy", Load{Rate: 500, Read: .7, Disks: 4, Most: 32, Each: 50}, exponential(.004), .04},
-		{"40 % busy", Load{Rate: 1000, Read: 1, Disks: 1, Most: 20}, exponential(.008), .06},
-		{"constant", Load{Rate: 500, Read: .7, Disks: 2, Most: 10}, func(*rand.Rand, float64, int) float64 { return .008 }, .04},
+		{"40 % busy", Load{Rate: 1000, Read: 1, Disks: 1, Most: 20, Each: 50}, exponential(.008), .06},
+		{"constant", Load{Rate: 500, Read: .7, Disks: 2, Most: 10, Each: 25}, func(*rand.Rand, float64, int) float64 { return .008 }, .04},
 		{"slow writes", Load{Rate: 400, Read: .7, Disks: 4, Most: 32, Each: 20}, func(r *rand.Rand, _ float64, direction int) float64 {
 			return []float64{.0005, .012}[direction] * r.ExpFloat64()
 		}, .04},
