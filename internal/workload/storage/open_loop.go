@@ -97,7 +97,7 @@ func (p *pattern) kept(o *offer) []measure.Check {
 	done, want := float64(o.operations), float64(p.Rate)*o.in.Seconds()
 	// The number of arrivals has a standard deviation of its square root.
 	slack := .02*want + 4*math.Sqrt(want)
-	offered.State, offered.Detail = measure.Pass, fmt.Sprintf("%.4g/s of %.4g/s were offered", done/o.in.Seconds(), float64(p.Rate))
+	offered.State, offered.Detail = measure.Pass, fmt.Sprintf("%.5g/s of %.5g/s were offered", done/o.in.Seconds(), float64(p.Rate))
 	if done > want+slack {
 		offered.State = measure.Fail
 	}

@@ -66,7 +66,7 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 		l.offer = &offer{waits: pace.NewWaits(d.pattern.paced().Share(), stage.Seed)}
 	}
 	// A fio that hangs is asked to end, and made to by the machine.
-	defer time.AfterFunc(stage.Length+surplus+overdue+d.pattern.connects(), l.enough).Stop()
+	defer time.AfterFunc(stage.Length+surplus+overdue+connects(&d.pattern), l.enough).Stop()
 	result, err := env.Machine.Run(ctx, platform.Command{
 		Argv: d.pattern.cluster.in(d.pattern.command(on, stage)), Stdout: &fio.Splitter{Each: l.document}, Worker: true, Stop: stop,
 	})
@@ -115,7 +115,7 @@ const (
 )
 
 // connects is how long the workers may take before they start.
-func (p *pattern) connects() time.Duration {
+func connects(p *pattern) time.Duration {
 	if p.cluster == nil {
 		return 0
 	}
