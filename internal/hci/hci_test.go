@@ -67,7 +67,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("large reads: %s, want %s", got, want)
 	}
 	e, err = Plan(large, Options{Policy: Small, Profile: Medium, Jobs: []string{"large-read"}})
-	if err != nil || len(e.Jobs) != 1 || e.Size != 2*gib || !slices.Contains(e.Jobs[0].Sets, "load={peak: {within: {p95: 10ms, errors: 0/s}, from: 20/s}}") || slices.ContainsFunc(e.Jobs[0].Sets, func(s string) bool { return strings.HasPrefix(s, "ceph.") }) {
+	if err != nil || len(e.Jobs) != 1 || e.Size != 2*gib || !slices.Contains(e.Jobs[0].Sets, "load={peak: {within: {p95: 10ms, errors: 0/s}, from: 4000/s}}") || slices.ContainsFunc(e.Jobs[0].Sets, func(s string) bool { return strings.HasPrefix(s, "ceph.") }) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	e, err = Plan(large, Options{Policy: HCIBench, Profile: Max})
@@ -91,6 +91,37 @@ func TestPlan(t *testing.T) {
 	} {
 		if _, err := Plan(c.s, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// A search starts at a rate that follows from the CPUs of the cluster.
+func TestSearchesStart(t *testing.T) {
+	host := Survey{CPUs: 2, Memory: 24 * gib, Disk: 50 * gib}
+	e, err := Plan(host, Options{Policy: Small, Profile: High})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// By hand: 2 CPUs in a quarter of their time, 440, 600, 200, 1000, 1000 and 5000 µs each.
+	for i, want := range []string{"1100/s", "830/s", "2500/s", "500/s", "500/s", "100/s"} {
+		if sets := strings.Join(e.Jobs[i].Sets, " "); !strings.Contains(sets, ", from: "+want+"}}") || !strings.Contains(sets, "measure.blocks=3") {
+			t.Errorf("%s: %s, want from %s", e.Jobs[i].Name, sets, want)
+		}
+	}
+	cluster := Survey{CPUs: 16, Cluster: &Cluster{Hosts: 3, OSDs: 12, Total: 4000 * gb, Free: 3000 * gb}}
+	e, err = Plan(cluster, Options{Policy: HCIBench, Profile: Low, Jobs: []string{"4k-write"}})
+	if sets := strings.Join(e.Jobs[0].Sets, " "); err != nil || !strings.Contains(sets, "from: 3000/s") || !strings.Contains(sets, "measure.window=1m") || strings.Contains(sets, "1h") {
+		t.Errorf("%s, %v", sets, err)
+	}
+}
+
+func TestDeviceOperations(t *testing.T) {
+	for _, c := range []struct {
+		reads        int
+		copies, want float64
+	}{{100, 3, 1}, {0, 2, 2}, {70, 2, 1.3}, {50, 1.5, 1.25}, {0, 0, 1}} {
+		if got := (Job{Reads: c.reads}).DeviceOperations(c.copies); got < c.want-1e-9 || got > c.want+1e-9 {
+			t.Errorf("%d %% reads, %g copies: %g, want %g", c.reads, c.copies, got, c.want)
 		}
 	}
 }

@@ -12,9 +12,11 @@ const Study = "hci-job"
 
 // Job is one study of an easy run.
 type Job struct {
-	Name string   `json:"name"`
-	Doc  string   `json:"doc"`
-	Sets []string `json:"sets"` // overrides of the study
+	Name  string          `json:"name"`
+	Doc   string          `json:"doc"`
+	Reads int             `json:"reads"` // percent
+	Block parameter.Bytes `json:"block"`
+	Sets  []string        `json:"sets"` // overrides of the study
 }
 
 // job is one of HCIBench's six.
@@ -57,6 +59,7 @@ type Easy struct {
 // sizing is what a policy decides.
 type sizing struct {
 	disks, depth, large, block int // block is the large one, in KiB
+	cores                      int // CPUs for operations, about: those of this host, on a cluster of the user one for each OSD at most
 	size                       parameter.Bytes
 	sets                       []string // of all jobs
 }
@@ -80,7 +83,11 @@ func sized(s Survey, o Options) (sizing, error) {
 	if o.Policy == HCIBench {
 		return hcibench(s, o.Profile)
 	}
-	return small(s)
+	z, err := small(s)
+	if _, limited := targets[o.Profile]; limited {
+		z.sets = append(z.sets, "measure.longest=30s", "measure.blocks=3")
+	}
+	return z, err
 }
 
 // sized is the job as overrides of its study.
@@ -90,20 +97,20 @@ func (j job) sized(z sizing, p Profile) Job {
 		block, depth = z.block, z.large
 		doc = fmt.Sprintf("%d KiB, %s", block, doc[len("large "):])
 	}
-	one := Job{Name: j.name, Doc: doc, Sets: append(slices.Clone(z.sets),
+	one := Job{Name: j.name, Doc: doc, Reads: j.read, Block: parameter.Bytes(block) * kib, Sets: append(slices.Clone(z.sets),
 		fmt.Sprintf("storage.disks=%d", z.disks), fmt.Sprintf("storage.size=%s", z.size), fmt.Sprintf("storage.spec=%d_%d_%d", block<<10, j.read, j.random))}
 	target, limited := targets[p]
 	if !limited {
 		one.Sets = append(one.Sets, fmt.Sprintf("storage.depth=%d", depth))
 		return one
 	}
-	limit, from := target[0], 500
+	limit := target[0]
 	if j.random == 0 {
-		limit, from = target[1], 20
+		limit = target[1]
 	}
 	one.Doc += fmt.Sprintf(", p95 within %d ms", limit)
-	one.Sets = append(one.Sets, fmt.Sprintf("storage.depth=%d", searched), fmt.Sprintf("load={peak: {within: {p95: %dms, errors: 0/s}, from: %d/s}}", limit, from),
-		"headline=[peak]", "measure.longest=30s", "measure.blocks=1")
+	one.Sets = append(one.Sets, fmt.Sprintf("storage.depth=%d", searched), fmt.Sprintf("load={peak: {within: {p95: %dms, errors: 0/s}, from: %d/s}}", limit, j.from(z.cores)),
+		"headline=[peak]")
 	return one
 }
 
@@ -136,10 +143,10 @@ const (
 
 // small sizes a load that fits any host.
 func small(s Survey) (sizing, error) {
-	z := sizing{disks: smallDisks, depth: smallDepth, large: smallDepth / 4, block: largeBlock}
+	z := sizing{disks: smallDisks, depth: smallDepth, large: smallDepth / 4, block: largeBlock, cores: s.CPUs}
 	data, free := parameter.Bytes(s.CPUs)*perCPU, s.Disk
 	if c := s.Cluster; c != nil {
-		data, free = parameter.Bytes(c.OSDs)*perCPU, c.Free
+		data, free, z.cores = parameter.Bytes(c.OSDs)*perCPU, c.Free, min(s.CPUs, c.OSDs)
 		z.depth = max(smallDepth, 2*c.OSDs)
 		z.large = z.depth / 4
 	}
@@ -174,8 +181,14 @@ func hcibench(s Survey, p Profile) (sizing, error) {
 	if err := h.fits(d.Free); err != nil {
 		return sizing{}, err
 	}
-	return sizing{
-		disks: h.Guests * h.Disks, depth: h.Depth, large: h.Large, block: h.Block, size: parameter.Bytes(h.GB) * gb / mib * mib,
-		sets: []string{"factors={}", "storage.backing=image", "measure.warmup=30m", "measure.window=1h", "measure.longest=2h", "measure.blocks=1", "storage.compress=50%", "storage.dedup=50%"},
-	}, nil
+	z := sizing{
+		disks: h.Guests * h.Disks, depth: h.Depth, large: h.Large, block: h.Block, size: parameter.Bytes(h.GB) * gb / mib * mib, cores: min(s.CPUs, s.Cluster.OSDs),
+		sets: []string{"factors={}", "storage.backing=image", "storage.compress=50%", "storage.dedup=50%", "measure.blocks=1"},
+	}
+	if _, limited := targets[p]; limited {
+		z.sets = append(z.sets, "measure.window=1m", "measure.longest=5m") // of each load of a search, which has dozens
+	} else {
+		z.sets = append(z.sets, "measure.warmup=30m", "measure.window=1h", "measure.longest=2h")
+	}
+	return z, nil
 }

@@ -14,6 +14,8 @@ type Survey struct {
 	CPUs   int             `json:"cpus"`   // of this host
 	Memory parameter.Bytes `json:"memory"` // of this host
 	Disk   parameter.Bytes `json:"disk"`   // free, below the results folder
+	// Copies is the number of bytes that a private cluster writes to this host's disks for each byte; 0 without one.
+	Copies float64 `json:"copies,omitempty"`
 	// Cluster is one that the user provides; nil starts a private one on this host.
 	Cluster *Cluster `json:"cluster,omitempty"`
 }

@@ -129,7 +129,7 @@ func printOverview(w io.Writer, o *easyrun.Overview) error {
 	table := column.NewTable(&b)
 	fmt.Fprintln(table, strings.Join(o.Columns(), "\t"))
 	for i := range o.Rows {
-		fmt.Fprintln(table, strings.Join(o.Rows[i].Cells(), "\t"))
+		fmt.Fprintln(table, strings.Join(o.Rows[i].Cells(o.Profile != hci.Max), "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -15,8 +15,15 @@ import (
 	"plimsoll/internal/service/ceph"
 )
 
-// Of surveys the machine and the cluster of a ceph.conf; an empty conf is for none. dir is below which results go; it need not exist.
-func Of(ctx context.Context, m platform.Machine, dir, conf, pool string) (hci.Survey, error) {
+// Place is where an easy run takes place.
+type Place struct {
+	Dir        string // below which results go; it need not exist
+	Conf, Pool string // ceph.conf of a cluster that the user provides, and its pool; empty for none
+	Redundancy string // of a private cluster; empty for the default
+}
+
+// Of surveys the machine and the cluster.
+func Of(ctx context.Context, m platform.Machine, at Place) (hci.Survey, error) {
 	s := hci.Survey{Memory: service.Memory(ctx, m)}
 	cpus, err := printed(ctx, m, "nproc")
 	if err != nil {
@@ -25,10 +32,14 @@ func Of(ctx context.Context, m platform.Machine, dir, conf, pool string) (hci.Su
 	if s.CPUs, err = strconv.Atoi(cpus); err != nil {
 		return s, fmt.Errorf("survey this host: nproc printed %q", cpus)
 	}
-	if s.Disk, err = free(ctx, m, dir); err != nil || conf == "" {
+	if s.Disk, err = free(ctx, m, at.Dir); err != nil {
 		return s, err
 	}
-	space, err := ceph.Survey(ctx, m, conf, pool)
+	if at.Conf == "" {
+		s.Copies, err = ceph.Amplification(at.Redundancy)
+		return s, err
+	}
+	space, err := ceph.Survey(ctx, m, at.Conf, at.Pool)
 	if err != nil {
 		return s, err
 	}

@@ -52,7 +52,7 @@ func New(ctx context.Context, l *lab.Lab, sets []string, seed uint64, dir string
 	if err != nil {
 		return nil, fmt.Errorf("find results folder: %w", err)
 	}
-	s, err := survey.Of(ctx, here.Machine(), path, value(others, "ceph.address"), value(others, "ceph.pool"))
+	s, err := survey.Of(ctx, here.Machine(), survey.Place{Dir: path, Conf: value(others, "ceph.address"), Pool: value(others, "ceph.pool"), Redundancy: value(others, "ceph.redundancy")})
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/hci"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 )
 
@@ -28,20 +28,14 @@ type Row struct {
 	hci.Job
 	Dir        string   `json:"dir"` // of its results, below that of the easy run
 	Trials     int      `json:"trials"`
-	Rate       *float64 `json:"iops,omitempty"` // with a latency target: the peak
-	Throughput *float64 `json:"throughput,omitempty"`
+	Rate       *float64 `json:"iops,omitempty"`       // with a latency target: the peak
+	Peak       *Peak    `json:"peak,omitempty"`       // with a latency target
+	Throughput *float64 `json:"throughput,omitempty"` // without one, as the following
 	P95        *float64 `json:"p95,omitempty"`
-	Share      *Share   `json:"share,omitempty"`
+	Files      *Ceiling `json:"files,omitempty"`
+	Share      *Share   `json:"share,omitempty"` // of the ceiling
 	Side       string   `json:"side,omitempty"`  // what limits it, in a sentence: the side of the cluster, else the first explanation
 	Fault      string   `json:"fault,omitempty"` // why it has no figures
-}
-
-// Share is the rate as a share of that of files of this host.
-type Share struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low,omitempty"` // of the interval; 0 without one
-	High  float64 `json:"high,omitempty"`
-	Level float64 `json:"level,omitempty"`
 }
 
 // Overview reads and judges the results of the jobs.
@@ -56,41 +50,40 @@ func (p *Plan) Overview(l *lab.Lab, dir string) (*Overview, error) {
 		case err != nil:
 			return nil, fmt.Errorf("judge job %s: %w", row.Name, err)
 		default:
-			row.take(outcome.Findings, p.Sources[job].Study.Factors != nil)
+			row.take(outcome.Findings, p.Sources[job].Study.Factors != nil, p.Survey.Copies)
 		}
 		o.Rows = append(o.Rows, row)
 	}
 	return o, nil
 }
 
-// take takes the figures of the images from the findings of a job. compared: the second arm has them, and the first has files.
-func (r *Row) take(f *finding.Findings, compared bool) {
+// take takes the figures of the images from the findings of a job. compared: the second arm has them, and the first has files. A private cluster writes so
+// many copies to the disks of the files; 0 for one elsewhere.
+func (r *Row) take(f *finding.Findings, compared bool, copies float64) {
 	arm := 0
 	if compared {
 		arm = 1
 	}
-	rate := "iops"
-	for _, p := range f.Peaks {
-		if p.Arm == arm {
-			rate = measure.PeakMetric().Name
-		}
+	of := figures{f, "iops"}
+	if p := of.peak(arm); p != nil {
+		of.rate = measure.PeakMetric().Name
+		r.Peak = peakOf(p, f.Level)
+		r.Rate = r.Peak.best()
+	} else {
+		r.Rate, r.Throughput, r.P95 = of.mean("iops", arm), of.mean("throughput", arm), of.mean("p95", arm)
 	}
-	r.Rate, r.Throughput, r.P95 = mean(f, rate, arm), mean(f, "throughput", arm), mean(f, "p95", arm)
-	if rate != "iops" {
-		r.Throughput, r.P95 = nil, nil // each trial has those of many loads
-	}
-	if s := f.Summary(rate, arm); s != nil {
+	if s := f.Summary(of.rate, arm); s != nil {
 		r.Trials = s.Trials
 	}
 	if compared {
-		r.Share = shareOf(f, rate, arm)
+		r.Files, r.Share = of.ceiling(r, copies)
 	}
 	for _, e := range f.Explanations {
 		if e.Arm == arm && (e.Rule == "storage_side" || r.Side == "") {
 			r.Side = e.Sentence.Text
 		}
 	}
-	if r.Rate == nil {
+	if r.Rate == nil && (r.Peak == nil || r.Peak.Failed == 0) {
 		r.Fault = "no valid trial"
 		if n := len(f.Void); n > 0 {
 			r.Fault += "; the last, trial " + fmt.Sprint(f.Void[n-1].Trial) + ": " + f.Void[n-1].Cause
@@ -98,46 +91,30 @@ func (r *Row) take(f *finding.Findings, compared bool) {
 	}
 }
 
-func mean(f *finding.Findings, metric string, arm int) *float64 {
-	if s := f.Summary(metric, arm); s != nil {
-		return &s.Mean
-	}
-	return nil
-}
-
-// shareOf is the rate of the images by that of the files, with the interval of their comparison.
-func shareOf(f *finding.Findings, rate string, arm int) *Share {
-	for i := range f.Headlines {
-		if h := &f.Headlines[i]; h.Arm == arm && h.Metric.Name == rate && h.Blocks > 0 {
-			s := &Share{Value: h.Ratio}
-			if !h.NoInterval {
-				s.Low, s.High, s.Level = h.Low, h.High, h.Level
-			}
-			return s
-		}
-	}
-	whole, part := mean(f, rate, 0), mean(f, rate, arm)
-	if whole == nil || part == nil || *whole <= 0 {
-		return nil
-	}
-	return &Share{Value: *part / *whole}
-}
-
 // Columns are the heads of the table of figures.
 func (o *Overview) Columns() []string {
-	rate := "IOPS"
 	if o.Profile != hci.Max {
-		rate = "peak IOPS"
+		return []string{"job", "operations", "peak IOPS", "throughput", "ceiling", "share of ceiling"}
 	}
-	return []string{"job", "operations", rate, "throughput", "p95", "share of files here"}
+	return []string{"job", "operations", "IOPS", "throughput", "p95", "p95 of files", "ceiling", "share of ceiling"}
 }
 
-// Cells are the figures of a job as text.
-func (r *Row) Cells() []string {
-	if r.Fault != "" {
-		return []string{r.Name, r.Doc, "–", "–", "–", "–"}
+// Cells are the figures of a job as text, with a peak or without.
+func (r *Row) Cells(peak bool) []string {
+	cells := []string{r.Name, r.Doc, amount(r.Rate, "1/s"), amount(r.Throughput, "B/s"), amount(r.P95, "s"), "–", "–", r.Share.text()}
+	if r.Peak != nil {
+		cells[2] = r.Peak.text()
+		if r.Rate != nil {
+			cells[3] = report.Quantity(*r.Rate*float64(r.Block), "B/s")
+		}
 	}
-	return []string{r.Name, r.Doc, amount(r.Rate, "1/s"), amount(r.Throughput, "B/s"), amount(r.P95, "s"), r.Share.text()}
+	if r.Files != nil {
+		cells[5], cells[6] = amount(r.Files.P95, "s"), report.Quantity(r.Files.Rate, "1/s")
+	}
+	if peak {
+		return append(cells[:4], cells[6:]...)
+	}
+	return cells
 }
 
 func amount(v *float64, unit string) string {
@@ -147,34 +124,34 @@ func amount(v *float64, unit string) string {
 	return report.Quantity(*v, unit)
 }
 
-func (s *Share) text() string {
-	switch {
-	case s == nil:
-		return "–"
-	case s.Level == 0:
-		return quantity.Share(quantity.Round(s.Value, 2))
-	}
-	return fmt.Sprintf("%s (%s to %s)", quantity.Share(quantity.Round(s.Value, 2)), quantity.Share(quantity.Round(s.Low, 2)), quantity.Share(quantity.Round(s.High, 2)))
-}
-
 // Notes say what the figures are of, and what limits each job.
 func (o *Overview) Notes() (lines []string) {
-	compared := false
-	for _, r := range o.Rows {
-		compared = compared || r.Share != nil
+	if slices.ContainsFunc(o.Rows, func(r Row) bool { return r.Files != nil }) {
+		lines = append(lines, o.ofCeiling())
 	}
-	if compared {
-		lines = append(lines, "Share of files here: IOPS by those of the same job on files of this host, without the cluster.")
+	if o.Profile != hci.Max {
+		lines = append(lines, "Peak: the highest rate with a p95 within the limit, with its interval at 95 % confidence; ≥ marks a rate that was kept, where no limit was found.")
 	}
 	for _, r := range o.Rows {
 		switch {
 		case r.Fault != "":
 			lines = append(lines, r.Name+": "+r.Fault)
+		case r.Peak != nil && r.Peak.Sentence != "":
+			lines = append(lines, r.Name+": "+strings.TrimSpace(r.Peak.Sentence+" "+r.Side))
 		case r.Side != "":
 			lines = append(lines, r.Name+": "+r.Side)
 		}
 	}
 	return lines
+}
+
+// ofCeiling says what the ceiling is.
+func (o *Overview) ofCeiling() string {
+	const files = "Ceiling: IOPS of the same job on files of this host, without the cluster"
+	if c := o.Survey.Copies; c > 1 {
+		return fmt.Sprintf("%s, by the operations on its disks that one of an image takes at least: 1 for a read, %s for a write.", files, report.Number(c, 0))
+	}
+	return files + "; the disks of the cluster are others."
 }
 
 // Title says what was sized.

@@ -32,35 +32,49 @@ func compared() *finding.Findings {
 	}
 }
 
+// A write on two copies takes two operations of the disks that the ceiling is of, and a read one.
 func TestRows(t *testing.T) {
-	job := hci.Job{Name: "4k-read", Doc: "4 KiB, random reads"}
+	job := func(reads int) hci.Job { return hci.Job{Name: "job", Doc: "doc", Reads: reads, Block: 4096} }
 	few := compared()
 	few.Headlines[0].NoInterval = true
-	peaked := compared()
-	peaked.Headlines, peaked.Peaks = nil, []finding.Peak{{Arm: 0}, {Arm: 1}}
-	peaked.Summaries = append(peaked.Summaries, summary("peak", "1/s", 0, 60000), summary("peak", "1/s", 1, 3000))
+	peaks := func(images finding.Peak) *finding.Findings {
+		f := compared()
+		f.Headlines, f.Level = nil, .95
+		f.Peaks = []finding.Peak{{Arm: 0, Peak: measure.Peak{Estimate: 60000, Low: 59000, High: 61000}}, images}
+		f.Summaries = append(f.Summaries, summary("peak", "1/s", 0, 60000), summary("peak", "1/s", 1, 3000))
+		return f
+	}
+	found := peaks(finding.Peak{Arm: 1, Peak: measure.Peak{Estimate: 3000, Low: 2800, High: 3200, MaxPass: 3100, MinFail: 2900}, Sentence: sentence.Sentence{Text: "The limit is met."}})
 	void := &finding.Findings{Arms: compared().Arms, Void: []finding.Void{{Trial: 3, Arm: 1, Cause: "errors"}}}
 	for _, c := range []struct {
 		name     string
 		f        *finding.Findings
 		compared bool
+		job      hci.Job
+		copies   float64
 		want     string
 	}{
-		{"compared", compared(), true, "4k-read|4 KiB, random reads|4,000/s|15.62 MiB/s|12.3 ms|5 % (4.5 % to 5.6 %)"},
-		{"two blocks", few, true, "4k-read|4 KiB, random reads|4,000/s|15.62 MiB/s|12.3 ms|5 %"},
-		{"peaks", peaked, true, "4k-read|4 KiB, random reads|3,000/s|–|–|5 %"},
-		{"images only", &finding.Findings{Summaries: []finding.Summary{summary("iops", "1/s", 0, 500)}}, false, "4k-read|4 KiB, random reads|500/s|–|–|–"},
-		{"void", void, true, "4k-read|4 KiB, random reads|–|–|–|–"},
+		{"reads", compared(), true, job(100), 2, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|80,000/s|5 % (4.5 % to 5.6 %)"},
+		{"writes", compared(), true, job(0), 2, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|40,000/s|10 % (9 % to 11 %)"},
+		{"a mix", compared(), true, job(70), 2, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|61,540/s|6.5 % (5.8 % to 7.2 %)"},
+		{"an erasure code", compared(), true, job(0), 1.5, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|53,330/s|7.5 % (6.8 % to 8.3 %)"},
+		{"disks elsewhere", compared(), true, job(0), 0, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|80,000/s|5 % (4.5 % to 5.6 %)"},
+		{"two blocks", few, true, job(100), 2, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|80,000/s|5 %"},
+		{"peaks", found, true, job(0), 2, "3,000/s (2,800 to 3,200/s)|11.72 MiB/s|30,000/s|10 %"},
+		{"no limit found", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MaxPass: 3000}}), true, job(0), 2, "≥ 3,000/s|11.72 MiB/s|30,000/s|–"},
+		{"never within", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MinFail: 78}}), true, job(0), 2, "< 78/s|–|30,000/s|–"},
+		{"images only", &finding.Findings{Summaries: []finding.Summary{summary("iops", "1/s", 0, 500)}}, false, job(0), 0, "500/s|–|–|–|–|–"},
+		{"void", void, true, job(0), 2, "–|–|–|–|–|–"},
 	} {
-		r := Row{Job: job}
-		r.take(c.f, c.compared)
-		if got := strings.Join(r.Cells(), "|"); got != c.want {
+		r := Row{Job: c.job}
+		r.take(c.f, c.compared, c.copies)
+		if got := strings.Join(r.Cells(len(c.f.Peaks) > 0), "|"); got != "job|doc|"+c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
 		}
-		if c.name == "compared" && (r.Side != "The devices limit." || r.Trials != 6) {
+		if c.name == "reads" && (r.Side != "The devices limit." || r.Trials != 6) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
-		if c.name == "void" && r.Fault != "no valid trial; the last, trial 3: errors" {
+		if fault := "no valid trial; the last, trial 3: errors"; c.name == "void" && r.Fault != fault || c.name != "void" && r.Fault != "" {
 			t.Errorf("%s: %q", c.name, r.Fault)
 		}
 	}

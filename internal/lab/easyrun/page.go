@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"html/template"
 
+	"plimsoll/internal/hci"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/webpage"
 )
@@ -38,7 +39,7 @@ func (o *Overview) view() view {
 	v := view{Look: webpage.LookOf(pageStyle), Name: Name, Title: o.Title(), Columns: o.Columns(), Notes: o.Notes()}
 	measured := 0
 	for _, r := range o.Rows {
-		cells := r.Cells()
+		cells := r.Cells(o.Profile != hci.Max)
 		one := line{Name: cells[0], Cells: cells[1:]}
 		if r.Fault == "" {
 			one.Link = r.Dir + "/report.html"

@@ -49,6 +49,15 @@ func (r redundancy) spare() int {
 	return r.coding
 }
 
+// Amplification is how many bytes a pool writes for each byte of data, by the text of its redundancy; empty is the default.
+func Amplification(text string) (float64, error) {
+	if text == "" {
+		text = defaults().Redundancy
+	}
+	r, err := parseRedundancy(text)
+	return r.amplification(), err
+}
+
 // amplification is the space taken per byte of data.
 func (r redundancy) amplification() float64 {
 	if r.copies > 0 {

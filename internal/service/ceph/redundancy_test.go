@@ -30,3 +30,14 @@ func FuzzRedundancy(f *testing.F) {
 		}
 	})
 }
+
+func TestAmplification(t *testing.T) {
+	for text, want := range map[string]float64{"": 2, "replica:3": 3, "ec:2+1": 1.5, "ec:4+2": 1.5} {
+		if got, err := Amplification(text); err != nil || got != want {
+			t.Errorf("%q: %g, %v, want %g", text, got, err, want)
+		}
+	}
+	if _, err := Amplification("replica:none"); err == nil {
+		t.Error("replica:none has an amplification")
+	}
+}
