@@ -29,9 +29,10 @@ type processAge struct {
 	linger int // readings that it stays worth details without activity
 }
 
-// identity is what does not change during the life of a process, and its slow part.
+// identity is what does not change during the life of a process, unless it executes another program, and its slow part.
 type identity struct {
 	started float64
+	name    string // at which the command line was read
 	command string
 	slow    slow
 }
@@ -219,7 +220,7 @@ func (r *Reader) readSlow(into *slow, folder string) bool {
 // command is the command line, read once.
 func (r *Reader) command(p *Process, folder string) string {
 	titled := p.Name == "postgres" // shows in its command line what it does
-	if known, ok := r.known[p.PID]; ok && known.started == p.Started && !titled {
+	if known, ok := r.known[p.PID]; ok && known.started == p.Started && known.name == p.Name && known.command != "" && !titled {
 		return known.command
 	}
 	const most = 1024
@@ -229,9 +230,9 @@ func (r *Reader) command(p *Process, folder string) string {
 	}
 	command := string(bytes.TrimSpace(bytes.ReplaceAll(text[:min(most, len(text))], []byte{0}, []byte{' '})))
 	if known := r.known[p.PID]; known != nil && known.started == p.Started {
-		known.command = command
+		known.name, known.command = p.Name, command
 	} else {
-		r.known[p.PID] = &identity{started: p.Started, command: command}
+		r.known[p.PID] = &identity{started: p.Started, name: p.Name, command: command}
 	}
 	return command
 }
