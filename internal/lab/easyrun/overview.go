@@ -133,23 +133,31 @@ func (o *Overview) Notes() (lines []string) {
 		lines = append(lines, "Peak: the highest rate with a p95 within the limit, with its interval at 95 % confidence; ≥ marks a rate that was kept, where no limit was found.")
 	}
 	for _, r := range o.Rows {
-		switch {
-		case r.Fault != "":
-			lines = append(lines, r.Name+": "+r.Fault)
-		case r.Peak != nil && r.Peak.Sentence != "":
-			lines = append(lines, r.Name+": "+strings.TrimSpace(r.Peak.Sentence+" "+r.Side))
-		case r.Side != "":
-			lines = append(lines, r.Name+": "+r.Side)
-		}
+		lines = append(lines, r.Name+": "+r.note())
 	}
 	return lines
+}
+
+// note says what limits the job, or why it has no figures.
+func (r *Row) note() string {
+	side := r.Side
+	if side == "" {
+		side = "No rule found what limits it."
+	}
+	switch {
+	case r.Fault != "":
+		return r.Fault
+	case r.Peak != nil && r.Peak.Sentence != "":
+		return r.Peak.Sentence + " " + side
+	}
+	return side
 }
 
 // ofCeiling says what the ceiling is.
 func (o *Overview) ofCeiling() string {
 	const files = "Ceiling: IOPS of the same job on files of this host, without the cluster"
 	if c := o.Survey.Copies; c > 1 {
-		return fmt.Sprintf("%s, by the operations on its disks that one of an image takes at least: 1 for a read, %s for a write.", files, report.Number(c, 0))
+		return fmt.Sprintf("%s, divided by the operations on its disks that one on an image takes at least: 1 for a read, %s for a write.", files, report.Number(c, 0))
 	}
 	return files + "; the disks of the cluster are others."
 }

@@ -32,15 +32,21 @@ type view struct {
 type line struct {
 	Link  string // report of the job; empty if it has none
 	Name  string
-	Cells []string
+	Cells []cell
 }
+
+// cell is a figure with the head of its column, which narrow screens show beside it.
+type cell struct{ Label, Text string }
 
 func (o *Overview) view() view {
 	v := view{Look: webpage.LookOf(pageStyle), Name: Name, Title: o.Title(), Columns: o.Columns(), Notes: o.Notes()}
 	measured := 0
 	for _, r := range o.Rows {
 		cells := r.Cells(o.Profile != hci.Max)
-		one := line{Name: cells[0], Cells: cells[1:]}
+		one := line{Name: cells[0]}
+		for i, text := range cells[1:] {
+			one.Cells = append(one.Cells, cell{v.Columns[1+i], text})
+		}
 		if r.Fault == "" {
 			one.Link = r.Dir + "/report.html"
 			measured++

@@ -33,10 +33,9 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 	}
 	end := intervals[len(intervals)-1].To
 	summary, summed := measure.Summarise(intervals, measure.Window{Cut: settling * end.Seconds(), End: end.Seconds()}, s.Kind.Rate)
-	if summed != nil {
-		return summed
+	if summed == nil {
+		p.Values = summary.Values
 	}
-	p.Values = summary.Values
 	maps.Copy(p.Values, recorder.Values())
 	maps.Copy(s.Record.Observed, recorder.Observed())
 	if known {
@@ -44,6 +43,10 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 	}
 	p.Stalls = s.limits.stalls(p, intervals)
 	s.limits.judgeProbe(p, recorder, err)
+	if summed != nil { // a generator that lacked CPU counted too seldom
+		p.Passed, p.Overload, p.Limiting = false, false, ""
+		p.Invalid, p.Reason = true, summed.Error()
+	}
 	if p.Invalid {
 		s.explainVoid(p, before, s.census(ctx))
 	}
