@@ -17,10 +17,11 @@ demo:
 	@$(MAKE) --no-print-directory build
 	./plimsoll tune hci-diagnostics --rounds 1 --out $(results)
 
+# Packages are installed while plimsoll is built.
 hci: results = results/hci-$(shell date +%Y%m%d-%H%M%S)
 hci:
-	@./setup hci
-	@$(MAKE) --no-print-directory build
+	@./setup hci go
+	@./build plimsoll & build=$$!; ./setup hci packages; installed=$$?; wait $$build && exit $$installed
 	./plimsoll run hci-easy --blocks 1 --set measure.window=3s --set measure.longest=6s --out $(results)
 
 build:
