@@ -33,9 +33,10 @@ type Row struct {
 	Throughput *float64 `json:"throughput,omitempty"` // without one, as the following
 	P95        *float64 `json:"p95,omitempty"`
 	Files      *Ceiling `json:"files,omitempty"`
-	Share      *Share   `json:"share,omitempty"` // of the ceiling
-	Side       string   `json:"side,omitempty"`  // what limits it, in a sentence: the side of the cluster, else the first explanation
-	Fault      string   `json:"fault,omitempty"` // why it has no figures
+	Share      *Share   `json:"share,omitempty"`          // of the ceiling
+	Unknown    string   `json:"ceilingUnknown,omitempty"` // why there is no ceiling: the sentence of the search on files
+	Side       string   `json:"side,omitempty"`           // what limits it, in a sentence: the side of the cluster, else the first explanation
+	Fault      string   `json:"fault,omitempty"`          // why it has no figures
 }
 
 // Overview reads and judges the results of the jobs.
@@ -77,6 +78,9 @@ func (r *Row) take(f *finding.Findings, compared bool, copies float64) {
 	}
 	if compared {
 		r.Files, r.Share = of.ceiling(r, copies)
+		if p := of.peak(0); p != nil && r.Files == nil {
+			r.Unknown = p.Sentence.Text
+		}
 	}
 	for _, e := range f.Explanations {
 		if e.Arm == arm && (e.Rule == "storage_side" || r.Side == "") {
@@ -148,7 +152,7 @@ func (r *Row) note() string {
 	case r.Fault != "":
 		return r.Fault
 	case r.Peak != nil && r.Peak.Sentence != "":
-		return r.Peak.Sentence + " " + side
+		return strings.Join(slices.DeleteFunc([]string{r.Peak.Sentence, r.Unknown, side}, func(s string) bool { return s == "" }), " ")
 	}
 	return side
 }

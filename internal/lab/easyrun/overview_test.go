@@ -45,6 +45,8 @@ func TestRows(t *testing.T) {
 		return f
 	}
 	found := peaks(finding.Peak{Arm: 1, Peak: measure.Peak{Estimate: 3000, Low: 2800, High: 3200, MaxPass: 3100, MinFail: 2900}, Sentence: sentence.Sentence{Text: "The limit is met."}})
+	noCeiling := peaks(finding.Peak{Arm: 1, Peak: measure.Peak{Estimate: 3000, Low: 2800, High: 3200}, Sentence: sentence.Sentence{Text: "The limit is met."}})
+	noCeiling.Peaks[0] = finding.Peak{Peak: measure.Peak{MinFail: 300}, Sentence: sentence.Sentence{Text: "Files miss it."}}
 	void := &finding.Findings{Arms: compared().Arms, Void: []finding.Void{{Trial: 3, Arm: 1, Cause: "errors"}}}
 	for _, c := range []struct {
 		name     string
@@ -63,6 +65,7 @@ func TestRows(t *testing.T) {
 		{"peaks", found, true, job(0), 2, "3,000/s (2,800 to 3,200/s)|11.72 MiB/s|30,000/s|10 %"},
 		{"no limit found", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MaxPass: 3000}}), true, job(0), 2, "≥ 3,000/s|11.72 MiB/s|30,000/s|–"},
 		{"never within", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MinFail: 78}}), true, job(0), 2, "< 78/s|–|30,000/s|–"},
+		{"files never within", noCeiling, true, job(0), 2, "3,000/s (2,800 to 3,200/s)|11.72 MiB/s|–|–"},
 		{"images only", &finding.Findings{Summaries: []finding.Summary{summary("iops", "1/s", 0, 500)}}, false, job(0), 0, "500/s|–|–|–|–|–"},
 		{"void", void, true, job(0), 2, "–|–|–|–|–|–"},
 	} {
@@ -73,6 +76,9 @@ func TestRows(t *testing.T) {
 		}
 		if c.name == "reads" && (r.Side != "The devices limit." || r.Trials != 6) {
 			t.Errorf("%s: %+v", c.name, r)
+		}
+		if want := "The limit is met. Files miss it. The devices limit."; c.name == "files never within" && r.note() != want {
+			t.Errorf("%s: %q, want %q", c.name, r.note(), want)
 		}
 		if fault := "no valid trial; the last, trial 3: errors"; c.name == "void" && r.Fault != fault || c.name != "void" && r.Fault != "" {
 			t.Errorf("%s: %q", c.name, r.Fault)
