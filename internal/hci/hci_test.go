@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 	if err != nil || len(e.Jobs) != 6 || e.Disks != 4 || e.Size != 128*mib {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if got, want := strings.Join(e.Jobs[4].Sets, " "), "ceph.osds=4 ceph.size=1GiB storage.disks=4 storage.size=128MiB storage.spec=524288_100_0 storage.depth=2"; got != want {
+	if got, want := strings.Join(e.Jobs[4].Sets, " "), "ceph.osds=4 ceph.size=1GiB storage.disks=4 storage.size=128MiB storage.spec=524288_100_0 storage.depth=2 question=How much of what this host's own disks carry does the storage cluster carry with 512 KiB, sequential reads?"; got != want {
 		t.Errorf("large reads: %s, want %s", got, want)
 	}
 	e, err = Plan(large, Options{Policy: Small, Profile: Medium, Jobs: []string{"large-read"}})

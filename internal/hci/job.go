@@ -73,7 +73,9 @@ func Plan(s Survey, o Options) (*Easy, error) {
 	e := &Easy{Survey: s, Policy: o.Policy, Profile: o.Profile, Disks: z.disks, Size: z.size}
 	for _, j := range jobs {
 		if o.Jobs == nil || slices.Contains(o.Jobs, j.name) {
-			e.Jobs = append(e.Jobs, j.sized(z, o.Profile))
+			one := j.sized(z, o.Profile)
+			one.Sets = append(one.Sets, "question=How much of what this host's own disks carry does the storage cluster carry with "+one.Doc+"?")
+			e.Jobs = append(e.Jobs, one)
 		}
 	}
 	return e, nil
