@@ -26,3 +26,12 @@ func TestNoPeakTellsWhatProbesDid(t *testing.T) {
 		}
 	}
 }
+
+// An estimate by few probes, as those of one ladder, has no interval.
+func TestAPeakWithoutAnInterval(t *testing.T) {
+	f := &finding.Findings{Level: .95, Arms: []plan.Arm{{Label: "baseline"}}, Peaks: []finding.Peak{{Peak: measure.Peak{Word: "identified", Limiting: "p95", Estimate: 217}}}}
+	wording.Peaks(f)
+	if got, want := f.Peaks[0].Sentence.Text, "The limit on p95 is met at about 217/s with the baseline, by few probes without an interval; no confirmation run was completed."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -55,11 +55,11 @@ func (p *Peak) best() *float64 {
 
 func (p *Peak) text() string {
 	switch {
-	case p.Estimate > 0 && p.High > p.Low:
+	case p.Estimate > 0 && p.Low > 0 && p.High > p.Low:
 		value, between := report.Interval(p.Estimate, p.Low, p.High, "1/s")
 		return fmt.Sprintf("%s (%s)", value, between)
 	case p.Estimate > 0:
-		return report.Quantity(p.Estimate, "1/s")
+		return fmt.Sprintf("%s (%s)", report.Quantity(p.Estimate, "1/s"), report.NoInterval)
 	case p.Kept > 0:
 		return "≥ " + report.Quantity(p.Kept, "1/s")
 	case p.Failed > 0:

@@ -134,7 +134,7 @@ func (o *Overview) Notes() (lines []string) {
 		lines = append(lines, o.ofCeiling())
 	}
 	if o.Profile != hci.Max {
-		lines = append(lines, "Peak: the highest rate with a p95 within the limit, with its interval at 95 % confidence; ≥ marks a rate that was kept, where no limit was found.")
+		lines = append(lines, "Peak: the highest rate with a p95 within the limit, with its interval at 95 % confidence; ≥ marks a rate that was kept, and < one that was missed, where there is no estimate.")
 	}
 	for _, r := range o.Rows {
 		lines = append(lines, r.Name+": "+r.note())

@@ -63,6 +63,7 @@ func TestRows(t *testing.T) {
 		{"disks elsewhere", compared(), true, job(0), 0, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|80,000/s|5 % (4.5 % to 5.6 %)"},
 		{"two blocks", few, true, job(100), 2, "4,000/s|15.62 MiB/s|12.3 ms|1 ms|80,000/s|5 %"},
 		{"peaks", found, true, job(0), 2, "3,000/s (2,800 to 3,200/s)|11.72 MiB/s|30,000/s|10 %"},
+		{"one ladder", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{Estimate: 3000, MaxPass: 3100, MinFail: 2900}}), true, job(0), 2, "3,000/s (no interval)|11.72 MiB/s|30,000/s|10 %"},
 		{"no limit found", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MaxPass: 3000}}), true, job(0), 2, "≥ 3,000/s|11.72 MiB/s|30,000/s|–"},
 		{"never within", peaks(finding.Peak{Arm: 1, Peak: measure.Peak{MinFail: 78}}), true, job(0), 2, "< 78/s|–|30,000/s|–"},
 		{"files never within", noCeiling, true, job(0), 2, "3,000/s (2,800 to 3,200/s)|11.72 MiB/s|–|–"},
@@ -99,6 +100,16 @@ func TestPage(t *testing.T) {
 	} {
 		if got := strings.Count(b.String(), text); got != want {
 			t.Errorf("%q is there %d times, not %d", text, got, want)
+		}
+	}
+}
+
+// A search that found no peak has measured its job, which the badge does not hide.
+func TestBadge(t *testing.T) {
+	for want, r := range map[string]Row{"all jobs measured": {Rate: new(float64)}, "jobs without a peak": {Peak: &Peak{Failed: 25}}, "jobs without figures": {Fault: "not run"}} {
+		o := &Overview{Plan: &Plan{Easy: &hci.Easy{Jobs: make([]hci.Job, 1)}}, Rows: []Row{r}}
+		if got := o.view().Badge.Word; got != want {
+			t.Errorf("%+v: %q, want %q", r, got, want)
 		}
 	}
 }

@@ -40,7 +40,7 @@ type cell struct{ Label, Text string }
 
 func (o *Overview) view() view {
 	v := view{Look: webpage.LookOf(pageStyle), Name: Name, Title: o.Title(), Columns: o.Columns(), Notes: o.Notes()}
-	measured := 0
+	measured, found := 0, 0
 	for _, r := range o.Rows {
 		cells := r.Cells(o.Profile != hci.Max)
 		one := line{Name: cells[0]}
@@ -51,11 +51,17 @@ func (o *Overview) view() view {
 			one.Link = r.Dir + "/report.html"
 			measured++
 		}
+		if r.Rate != nil {
+			found++
+		}
 		v.Rows = append(v.Rows, one)
 	}
 	v.Badge = webpage.Badge{Word: "all jobs measured", Class: "different", Mark: chart.Shapes[0]}
-	if measured < len(o.Rows) {
+	switch {
+	case measured < len(o.Rows):
 		v.Badge = webpage.Badge{Word: "jobs without figures", Class: "worse", Mark: chart.Shapes[0]}
+	case found < len(o.Rows):
+		v.Badge = webpage.Badge{Word: "jobs without a peak", Class: "different", Mark: chart.Shapes[0]}
 	}
 	return v
 }
