@@ -87,7 +87,7 @@ func sized(s Survey, o Options) (sizing, error) {
 	}
 	z, err := small(s)
 	if _, limited := targets[o.Profile]; limited {
-		z.sets = append(z.sets, "measure.longest=20s", "measure.blocks=3")
+		z.sets = append(z.sets, "measure.longest=30s", "measure.blocks=3")
 	}
 	return z, err
 }
