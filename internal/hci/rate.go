@@ -2,7 +2,8 @@ package hci
 
 import "math"
 
-// CPU time of a cluster and its client for an operation, in µs. Source: easy runs of private clusters with two copies, on x86-64.
+// Rough CPU time of a cluster with two copies and its client for an operation, in µs, from which a search starts: those of 4 KiB fit easy runs on x86-64, those of
+// 512 KiB are estimates.
 const (
 	readCPU       = 200
 	writeCPU      = 1000
