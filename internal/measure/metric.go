@@ -146,7 +146,8 @@ func MigrationMetrics() []Metric {
 func FaultMetrics() []Metric {
 	return []Metric{
 		{"fault.detection", "s", "time until the service noticed the fault", LowerIsBetter},
-		{"fault.recovery", "s", "time from the end of the fault until redundancy was restored", LowerIsBetter},
+		{"fault.recovery", "s", "time from the end of the fault, or from marking a lost server out, until redundancy was restored", LowerIsBetter},
+		{"fault.drain", "s", "time until a server that is to leave held nothing that is needed", LowerIsBetter},
 	}
 }
 

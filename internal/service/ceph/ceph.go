@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,8 +34,8 @@ type Settings struct {
 	Latency     parameter.Duration `name:"network_latency" doc:"latency between OSDs in namespaces, one way" max:"1s"`
 	Sites       int                `name:"sites" doc:"number of sites, of which each has half of the OSDs and of the copies; clients are on the first" min:"1" max:"2"`
 	SiteLatency parameter.Duration `name:"site_latency" doc:"latency between two sites in namespaces, one way, in addition to network_latency" max:"1s"`
-	Fault       string             `name:"fault" doc:"fault of the last OSD in the middle of each load; restart and pause last for fault_time" choices:"none,kill,pause,restart"`
-	FaultTime   parameter.Duration `name:"fault_time" doc:"duration of a pause, or time until a restart" min:"100ms" max:"10m"`
+	Fault       string             `name:"fault" doc:"fault of the last OSD in the middle of each load; all but kill take fault_time" choices:"none,kill,pause,restart,lose,drain"`
+	FaultTime   parameter.Duration `name:"fault_time" doc:"duration of a pause, time until a restart or until a lost OSD is marked out, or time that a drained OSD is away" min:"100ms" max:"10m"`
 }
 
 func defaults() Settings {
@@ -70,13 +71,13 @@ func build(s Settings) (service.Service, error) {
 	if n := r.chunks(); n > s.OSDs {
 		return nil, fmt.Errorf("redundancy %s requires %d OSDs, each for one part, and osds is %d", s.Redundancy, n, s.OSDs)
 	}
-	if s.Fault != noFault && s.Fault != pause && r.spare() == 0 {
-		return nil, fmt.Errorf("fault %s: redundancy %s survives no loss of an OSD: take replica:2 or more, or fault: pause", s.Fault, s.Redundancy)
+	if err := s.bears(r); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(s.stretched(r), s.separated()); err != nil {
 		return nil, err
 	}
-	return fresh{s.private(p), s.Fault == kill || s.Fault == restart}, nil
+	return fresh{s.private(p), slices.Contains(ending, s.Fault)}, nil
 }
 
 // fresh is a service that is started again for each trial if a load damages it.

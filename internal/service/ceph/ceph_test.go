@@ -58,6 +58,8 @@ func TestRefusedSettings(t *testing.T) {
 		{parameter.Settings{"redundancy": "raid5"}, `redundancy "raid5": must be replica:N, such as replica:3, or ec:K+M, such as ec:4+2`},
 		{parameter.Settings{"redundancy": "ec:1+1"}, "redundancy ec:1+1: an erasure code has at least 2 data chunks; for copies take replica:2"},
 		{parameter.Settings{"redundancy": "replica:0"}, `redundancy "replica:0": must be replica:N, such as replica:3, or ec:K+M, such as ec:4+2`},
+		{parameter.Settings{"redundancy": "ec:3+1", "fault": "drain"}, "fault drain: redundancy ec:3+1 requires 4 OSDs without the one that leaves: set osds to 5 or more"},
+		{parameter.Settings{"redundancy": "replica:1", "fault": "lose"}, "fault lose: redundancy replica:1 survives no loss of an OSD: take replica:2 or more, or fault: pause or drain"},
 		{parameter.Settings{"compression": "lzo"}, `compression: "lzo" is not one of none, lz4, snappy, zlib, zstd`},
 	} {
 		if _, err := Kind().New(c.settings); err == nil || err.Error() != c.want {

@@ -81,7 +81,7 @@ func (d *daemons) ready(ctx context.Context) error {
 			return fmt.Errorf("%s has no placement groups yet", osd(n))
 		}
 	}
-	busy, err := d.degraded(ctx)
+	busy, err := d.degraded(ctx, d.all())
 	if err == nil && busy != "" {
 		err = errors.New(busy)
 	}

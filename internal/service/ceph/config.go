@@ -48,6 +48,7 @@ func (s Settings) conf(place service.Location) []byte {
 	set("mon allow pool size one", true)
 	set("mon osd reporter subtree level", "osd") // all OSDs are on one host, and one that hangs is reported by others
 	set("mon osd min down reporters", min(2, max(1, s.OSDs-1)))
+	set("mon osd down out interval", 0) // only the fault lose marks an OSD out
 	set("osd crush chooseleaf type", 0) // the parts of an object need OSDs, not hosts, of their own
 	set("osd class update on start", false)
 	set("osd crush update on start", s.Sites == 1) // sites are in the CRUSH map before their OSDs start

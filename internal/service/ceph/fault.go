@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,18 +19,28 @@ const (
 	kill    = "kill"    // it ends, and stays away
 	pause   = "pause"   // it stops for a time, and goes on
 	restart = "restart" // it ends, and starts again after a time
+	lose    = "lose"    // it ends, and is marked out after a time
+	drain   = "drain"   // its data moves to the others, then it ends, and returns after a time
+)
+
+// The faults that end the OSD, and those during which the others hold all data.
+var (
+	ending  = []string{kill, restart, lose, drain}
+	leaving = []string{lose, drain}
 )
 
 const (
-	detecting  = time.Minute     // at most until the monitor notices an OSD that is gone
-	recovering = 5 * time.Minute // at most until redundancy is restored
-	polling    = 20 * time.Millisecond
+	detecting   = time.Minute     // at most until the monitor notices an OSD that is gone
+	recovering  = 5 * time.Minute // at most until redundancy is restored
+	shortest    = 20 * time.Millisecond
+	longestPoll = 250 * time.Millisecond
 )
 
 // The values of a fault: see measure.FaultMetrics.
 const (
 	detection = "fault.detection"
 	recovery  = "fault.recovery"
+	departure = "fault.drain"
 )
 
 // pending names the fault of a load; empty for none.
@@ -41,40 +52,71 @@ func (s Settings) pending() string {
 		return fmt.Sprintf("pause of %s for %s", osd(s.OSDs-1), s.FaultTime)
 	case restart:
 		return fmt.Sprintf("restart of %s after %s", osd(s.OSDs-1), s.FaultTime)
+	case lose:
+		return fmt.Sprintf("loss of %s, marked out after %s", osd(s.OSDs-1), s.FaultTime)
+	case drain:
+		return fmt.Sprintf("drain of %s, which returns after %s", osd(s.OSDs-1), s.FaultTime)
 	}
 	return ""
 }
 
+// bears refuses a fault that the cluster would not survive.
+func (s Settings) bears(r redundancy) error {
+	switch {
+	case slices.Contains(ending, s.Fault) && s.Fault != drain && r.spare() == 0:
+		return fmt.Errorf("fault %s: redundancy %s survives no loss of an OSD: take replica:2 or more, or fault: pause or drain", s.Fault, s.Redundancy)
+	case slices.Contains(leaving, s.Fault) && r.chunks() > s.OSDs-1:
+		return fmt.Errorf("fault %s: redundancy %s requires %d OSDs without the one that leaves: set osds to %d or more", s.Fault, s.Redundancy, r.chunks(), r.chunks()+1)
+	}
+	return nil
+}
+
+// holding is the number of OSDs that hold all data during the fault.
+func (s Settings) holding() int {
+	if slices.Contains(leaving, s.Fault) {
+		return s.OSDs - 1
+	}
+	return s.OSDs
+}
+
 // disturber makes the fault happen to the last OSD, and waits until its redundancy is restored.
 func (s Settings) disturber(c *cluster) func(context.Context) (map[string]float64, error) {
+	last, length := s.OSDs-1, time.Duration(s.FaultTime)
 	switch s.Fault {
 	case kill:
-		return func(ctx context.Context) (map[string]float64, error) { return c.kill(ctx, s.OSDs-1) }
+		return func(ctx context.Context) (map[string]float64, error) { return c.kill(ctx, last) }
 	case pause:
 		return func(ctx context.Context) (map[string]float64, error) {
-			if err := c.pause(ctx, s.OSDs-1, time.Duration(s.FaultTime)); err != nil {
+			if err := c.pause(ctx, last, length); err != nil {
 				return nil, err
 			}
 			return c.recover(ctx)
 		}
 	case restart:
-		return func(ctx context.Context) (map[string]float64, error) {
-			return c.restart(ctx, s.OSDs-1, time.Duration(s.FaultTime))
-		}
+		return func(ctx context.Context) (map[string]float64, error) { return c.restart(ctx, last, length) }
+	case lose:
+		return func(ctx context.Context) (map[string]float64, error) { return c.lose(ctx, last, length) }
+	case drain:
+		return func(ctx context.Context) (map[string]float64, error) { return c.drain(ctx, last, length) }
 	}
 	return nil
 }
 
-// kill ends an OSD, and waits until the monitor notices. The script that started the OSD is told before, and leaves it at that.
+// kill ends an OSD, and waits until the monitor notices.
 func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
+	return c.end(ctx, n, "KILL")
+}
+
+// end ends an OSD with a signal, and waits until the monitor notices. The script that started the OSD is told before, and leaves it at that.
+func (c *cluster) end(ctx context.Context, n int, signal string) (map[string]float64, error) {
 	if _, err := c.countPrivate(ctx); err != nil { // what it counts is gone with it
 		return nil, err
 	}
 	if err := c.daemons.machine.WriteFile(ctx, path.Join(c.daemons.dir, osd(n)+".down"), nil); err != nil {
-		return nil, fmt.Errorf("kill %s: %w", osd(n), err)
+		return nil, fmt.Errorf("end %s: %w", osd(n), err)
 	}
 	began := time.Now()
-	if err := c.signal(ctx, n, "KILL"); err != nil {
+	if err := c.signal(ctx, n, signal); err != nil {
 		return nil, err
 	}
 	err := until(ctx, detecting, "notice of the monitor", func(ctx context.Context) (string, error) {
@@ -90,6 +132,14 @@ func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
 	return map[string]float64{detection: time.Since(began).Seconds()}, nil
 }
 
+// startAgain starts an OSD that has ended, once its former process is gone.
+func (c *cluster) startAgain(ctx context.Context, n int) error {
+	if err := c.daemons.machine.WriteFile(context.WithoutCancel(ctx), path.Join(c.daemons.dir, osd(n)+".again"), nil); err != nil {
+		return fmt.Errorf("start %s again: %w", osd(n), err)
+	}
+	return nil
+}
+
 // restart ends an OSD and starts it again, whatever becomes of the waiting in between.
 func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[string]float64, error) {
 	began := time.Now()
@@ -97,38 +147,12 @@ func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[
 	if err == nil {
 		err = rest(ctx, after-time.Since(began))
 	}
-	if failed := c.daemons.machine.WriteFile(context.WithoutCancel(ctx), path.Join(c.daemons.dir, osd(n)+".again"), nil); failed != nil {
-		err = errors.Join(err, fmt.Errorf("start %s again: %w", osd(n), failed))
-	}
-	if err != nil {
+	if err = errors.Join(err, c.startAgain(ctx, n)); err != nil {
 		return nil, err
 	}
 	restored, err := c.recover(ctx)
 	maps.Copy(values, restored)
 	return values, err
-}
-
-// recover waits until all OSDs are up, know that, and have restored the redundancy.
-func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
-	began := time.Now()
-	whole := 0 // the first map with all OSDs; idle OSDs may hear of a later one after minutes only
-	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (string, error) {
-		m, err := c.daemons.known(ctx)
-		if err != nil || m.up < c.daemons.osds {
-			whole = 0
-			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.daemons.osds), err
-		}
-		if whole == 0 {
-			whole = m.epoch
-		}
-		for n := range c.daemons.osds {
-			if is, err := c.daemons.status(ctx, n); err != nil || is.Map < whole {
-				return fmt.Sprintf("%s has map %d, and map %d has all OSDs", osd(n), is.Map, whole), err
-			}
-		}
-		return c.daemons.degraded(ctx)
-	})
-	return map[string]float64{recovery: time.Since(began).Seconds()}, err
 }
 
 // osdMap is what the monitor knows of the OSDs.
@@ -175,12 +199,14 @@ func (c *cluster) signal(ctx context.Context, n int, name string) error {
 func until(ctx context.Context, most time.Duration, what string, lacking func(context.Context) (string, error)) error {
 	limit, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
+	began := time.Now()
 	for {
 		lack, err := lacking(limit)
 		if lack == "" && err == nil {
 			return nil
 		}
-		if rest(limit, polling) == nil {
+		const accuracy = 20 // of what is timed by it, 5 %
+		if rest(limit, min(longestPoll, max(shortest, time.Since(began)/accuracy))) == nil {
 			continue
 		}
 		if ctx.Err() != nil {

@@ -58,19 +58,40 @@ func counted(t *testing.T, i service.Instance) map[string]float64 {
 	return all
 }
 
+// fill writes 64 MiB to an image of the pool.
+func fill(t *testing.T, m platform.Machine, i service.Instance) {
+	t.Helper()
+	at, err := i.Endpoint(protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rbd := func(args ...string) {
+		t.Helper()
+		if r, err := m.Run(t.Context(), platform.Command{Argv: append([]string{"rbd", "--conf", at.Address}, args...)}); err != nil || r.Exit != 0 {
+			t.Fatalf("rbd %s: %v, %s", args, err, r.Stderr)
+		}
+	}
+	image := at.Database + "/filled"
+	rbd("create", "--size", "64M", image)
+	rbd("bench", "--io-type", "write", "--io-size", "1M", "--io-total", "64M", image)
+}
+
 func TestRealFaults(t *testing.T) {
 	m := here(t)
 	for fault, want := range map[string]struct {
-		pending            string
-		up                 float64
-		detected, restored bool
+		pending                     string
+		up                          float64
+		detected, restored, drained bool
 	}{
-		kill:    {"kill of osd.2", 2, true, false},
-		pause:   {"pause of osd.2 for 1s", 3, false, true},
-		restart: {"restart of osd.2 after 1s", 3, true, true},
+		kill:    {"kill of osd.2", 2, true, false, false},
+		pause:   {"pause of osd.2 for 1s", 3, false, true, false},
+		restart: {"restart of osd.2 after 1s", 3, true, true, false},
+		lose:    {"loss of osd.2, marked out after 1s", 2, true, true, false},
+		drain:   {"drain of osd.2, which returns after 1s", 3, false, true, true},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			i, _ := started(t, m, parameter.Settings{"fault": fault, "fault_time": "1s"})
+			fill(t, m, i)
 			before := counted(t, i)
 			d := i.(platform.Disturbed)
 			if d.Pending() != want.pending {
@@ -90,6 +111,12 @@ func TestRealFaults(t *testing.T) {
 			if took, restored := values[recovery]; restored != want.restored || restored && (took <= 0 || took > 60) {
 				t.Errorf("restored %v, after %v s", restored, took)
 			}
+			if took, drained := values[departure]; drained != want.drained || drained && (took <= 0 || took > 60) {
+				t.Errorf("drained %v, after %v s", drained, took)
+			}
+			if whole := want.restored; whole && after[stored] < .99*before[stored] {
+				t.Errorf("%v bytes with all copies, and then %v", before[stored], after[stored])
+			}
 			for name, v := range before {
 				if strings.HasSuffix(name, ".count") && after[name] < v {
 					t.Errorf("%s ran backwards from %v to %v", name, v, after[name])
@@ -98,7 +125,7 @@ func TestRealFaults(t *testing.T) {
 			if died := i.(service.FailureReporter).Died(); died != nil {
 				t.Errorf("the cluster died: %v", died)
 			}
-			if fault != kill {
+			if want.up == 3 {
 				settled(t, i)
 			} else if busy, _, err := i.(service.Settling).Unsettled(t.Context()); busy == "" || err != nil {
 				t.Errorf("without an OSD it is settled: %v", err)

@@ -176,7 +176,7 @@ func (c *cluster) capacity(ctx context.Context, s Settings, p policy) (int64, er
 const nearlyFull = .85 // mon_osd_nearfull_ratio
 
 // raw is how many bytes the OSDs hold before they are nearly full.
-func (s Settings) raw() float64 { return nearlyFull * float64(s.Size) * float64(s.OSDs) }
+func (s Settings) raw() float64 { return nearlyFull * float64(s.Size) * float64(s.holding()) }
 
 // capacity is how much data the cluster holds beside what others take before OSDs are nearly full.
 func (s Settings) capacity(r redundancy, others float64) int64 {

@@ -49,11 +49,11 @@ func (d *daemons) clean(ctx context.Context, pool int) (count int, err error) {
 	return count, nil
 }
 
-// degraded reports OSDs that do not answer, and placement groups that are not clean: they recover, among others.
-func (d *daemons) degraded(ctx context.Context) (string, error) {
+// degraded reports OSDs that do not answer, of those that should, and placement groups that are not clean: they recover, among others.
+func (d *daemons) degraded(ctx context.Context, osds []int) (string, error) {
 	var down []string
 	states := map[string]int{}
-	for n := range d.osds {
+	for _, n := range osds {
 		all, err := d.groupStates(ctx, n)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -81,7 +81,10 @@ func (d *daemons) degraded(ctx context.Context) (string, error) {
 
 // unsettled reports what OSDs have left to do: placement groups that are not clean, deferred writes, or compaction of RocksDB.
 func (d *daemons) unsettled(ctx context.Context) (string, error) {
-	for _, busy := range []func(context.Context) (string, error){d.degraded, d.deferring, d.compacting} {
+	if busy, err := d.degraded(ctx, d.all()); busy != "" || err != nil {
+		return busy, err
+	}
+	for _, busy := range []func(context.Context) (string, error){d.deferring, d.compacting} {
 		if what, err := busy(ctx); what != "" || err != nil {
 			return what, err
 		}
