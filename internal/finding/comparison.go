@@ -49,7 +49,7 @@ type Comparison struct {
 	NoInterval       bool    `json:"noInterval,omitempty"`       // too few data: Low and High are equal to Ratio
 	NoRatio          bool    `json:"noRatio,omitempty"`          // the baseline is 0 or less: Ratio is 1 and has no meaning
 	OwnLoad          bool    `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm has its own load
-	Degraded         bool    `json:"degraded,omitempty"`         // the service has less redundancy left than with the baseline, so that nothing is better: Metric has no direction
+	Degraded         bool    `json:"degraded,omitempty"`         // the cluster lacked redundancy with the arm or the baseline, so that nothing is better: Metric has no direction then
 	Pilot            int     `json:"pilot,omitempty"`            // pilot blocks, whose variance determines the interval, with a precision goal
 	Counts           *Counts `json:"counts,omitempty"`           // of failed operations, compared as counts
 	sentence.Sentence

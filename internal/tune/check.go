@@ -119,6 +119,12 @@ func contribution(goal *study.Goal, f *finding.Findings, arm int, factor string)
 	if goal.Direction == measure.LowerIsBetter {
 		gain, low = e.Mean, e.Low
 	}
+	degraded := func(c finding.Comparison) bool {
+		return c.Metric.Name == goal.Metric && c.Arm == arm && c.Degraded
+	}
+	if slices.ContainsFunc(f.Headlines, degraded) { // that is no gain
+		low = min(low, 0)
+	}
 	return finding.Contribution{Factor: factor, Gain: leastGain(gain, goal.Direction), Bound: leastGain(low, goal.Direction)}
 }
 

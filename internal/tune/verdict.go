@@ -80,9 +80,12 @@ func (l *loop) boundLevel() float64 {
 	return stat.LookLevelOneSided(l.Looks, family)
 }
 
-// blocked names the floor or guard that prevents keeping the change; empty if none does. A
+// blocked names the state, floor or guard that prevents keeping the change; empty if none does. A
 // floor that cannot be judged does.
 func blocked(r *finding.Round) string {
+	if r.Verification != nil && r.Verification.Degraded {
+		return "the cluster lacked redundancy, and is never better then"
+	}
 	for _, limit := range r.Limits {
 		switch limit.State {
 		case measure.Fail:

@@ -42,6 +42,7 @@ func Explore(t *table.Table) (all []finding.Comparison, families []finding.Famil
 		all[i].Verdict = exploreVerdict(&all[i], t.Study.Margin)
 	}
 	markOwnLoads(t, all)
+	markDegraded(t.Mean, all)
 	return all, families
 }
 

@@ -35,7 +35,7 @@ func Headlines(t *table.Table) []finding.Comparison {
 		}
 	}
 	markOwnLoads(t, all)
-	markDegraded(t, all)
+	markDegraded(t.Mean, all)
 	return all
 }
 

@@ -68,6 +68,16 @@ func Runs(baseline, other Run, t Terms) *finding.Findings {
 		}
 	}
 	decideRuns(f)
+	mean := func(arm int, metric string) (float64, bool) {
+		values := []Run{baseline, other}[arm].Values[metric]
+		sum := 0.0
+		for _, v := range values {
+			sum += v
+		}
+		return sum / float64(max(1, len(values))), len(values) > 0
+	}
+	markDegraded(mean, f.Headlines)
+	markDegraded(mean, f.Exploratory)
 	f.Certificate = []measure.Check{{
 		Name: "order randomised", State: measure.Fail,
 		Detail: "the runs were not interleaved in random order: weaker evidence, not a verification",

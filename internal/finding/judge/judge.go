@@ -52,7 +52,8 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 	explain(f, &rule.Case{
 		Table: t, Headlines: f.Headlines, Exploratory: f.Exploratory, Summaries: f.Summaries, Accounts: f.Accounts, Moved: f.Moved,
 	}, rules, best)
-	if len(f.DataFailures) == 0 {
+	degraded := func(c finding.Comparison) bool { return c.Degraded }
+	if len(f.DataFailures) == 0 && !slices.ContainsFunc(f.Headlines, degraded) {
 		f.Recommendation = rule.Recommend(f, best, nil)
 	}
 	for arm := range c.Plan.Arms {

@@ -31,7 +31,7 @@ func verdictTemplate(c *finding.Comparison, valued bool) string {
 		between += ", each at its own load"
 	}
 	if c.Degraded {
-		between += ", with servers of the cluster lost"
+		between += ", on a degraded cluster"
 	}
 	switch c.Verdict {
 	case finding.Better, finding.Worse:
