@@ -1,6 +1,8 @@
 package ceph
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -71,7 +73,7 @@ func TestRefusedSettings(t *testing.T) {
 // A cluster that the user provides outlives the instance, whose settings and counters are read from it.
 func TestRealProvided(t *testing.T) {
 	m := here(t)
-	own, dir := started(t, m, parameter.Settings{"compression": "lz4"})
+	own, dir := started(t, m, parameter.Settings{"compression": "lz4", "fault": kill})
 	use := func(more parameter.Settings) (service.Service, error) {
 		settings := parameter.Settings{"address": filepath.Join(dir, confFile), "pool": "plimsoll-r2-lz4"}
 		maps.Copy(settings, more)
@@ -118,6 +120,20 @@ func TestRealProvided(t *testing.T) {
 	if _, err := Survey(t.Context(), m, filepath.Join(dir, confFile), "lake"); err == nil || !strings.Contains(err.Error(), `it has no pool "lake"`) {
 		t.Errorf("absent pool: %v", err)
 	}
+	if _, err := own.(platform.Disturbed).Disturb(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = until(t.Context(), time.Minute, "notice of the manager", func(context.Context) (string, error) {
+		lost := counted(t, guest)
+		if lost[down] != 1 || lost[degraded] == 0 {
+			return fmt.Sprintf("%v OSDs are down and %v placement groups lack copies", lost[down], lost[degraded]), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	settled(t, guest) // it does nothing about that
 	if err := guest.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -24,6 +24,7 @@ type cluster struct {
 	network network
 	totals  totals
 	space   shares
+	worst   worst
 	text    []byte // the configuration of the daemons
 
 	mu     sync.Mutex

@@ -14,8 +14,20 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// countPrivate reads the counters of all OSDs of a private cluster.
+// countPrivate reads the counters of a private cluster at one end of a window.
 func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) {
+	all, answered, err := c.countOSDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := c.daemons.lackingCopies(ctx, answered); err == nil {
+		all[degraded] = c.worst.turn(n)
+	}
+	return all, nil
+}
+
+// countOSDs reads the counters of all OSDs that answer.
+func (c *cluster) countOSDs(ctx context.Context) (all map[string]float64, answered []int, err error) {
 	read, pids := map[int]map[string]float64{}, map[int]string{}
 	var trouble error
 	for n := range c.daemons.osds {
@@ -27,13 +39,13 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 		read[n], pids[n] = one, pid
 	}
 	if len(read) == 0 {
-		return nil, trouble
+		return nil, nil, trouble
 	}
-	all := c.totals.total(read, pids)
+	all = c.totals.total(read, pids)
 	is := c.space.of(space{all[stored], all[allocated]})
 	all[stored], all[allocated] = is.stored, is.allocated
 	all[down] = float64(c.daemons.osds - len(read))
-	return all, c.network.count(ctx, all)
+	return all, slices.Sorted(maps.Keys(read)), c.network.count(ctx, all)
 }
 
 // totals are the counters of all OSDs.

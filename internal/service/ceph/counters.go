@@ -78,6 +78,7 @@ const (
 	deviceRead  = "ceph.device_read_bytes"
 	up          = "ceph.up"
 	down        = "ceph.down"
+	degraded    = "ceph.degraded"
 	slowest     = "ceph.slowest"
 	slowestBy   = "ceph.slowest.ratio"
 	stored      = "ceph.stored"
@@ -98,7 +99,8 @@ func metrics() []measure.Metric {
 		{Name: deviceWrite, Unit: "B/s", Doc: "bytes that the OSDs write to their devices"},
 		{Name: deviceRead, Unit: "B/s", Doc: "bytes that the OSDs read from their devices"},
 		{Name: up, Unit: "1", Doc: "number of OSDs that answer"},
-		{Name: down, Unit: "1", Doc: "number of OSDs of a private cluster that do not answer"},
+		{Name: down, Unit: "1", Doc: "number of OSDs that do not answer, or of a cluster you provide, that are down or were in the load and are not marked out"},
+		{Name: degraded, Unit: "1", Doc: "number of placement groups without all copies, at most"},
 		{Name: slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
 		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
 		{Name: networkRTT, Unit: "s", Doc: "round trip between two OSDs in namespaces on the same site, measured by a TCP connection"},

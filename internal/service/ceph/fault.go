@@ -87,10 +87,14 @@ func (s Settings) disturber(c *cluster) func(context.Context) (map[string]float6
 		return func(ctx context.Context) (map[string]float64, error) { return c.kill(ctx, last) }
 	case pause:
 		return func(ctx context.Context) (map[string]float64, error) {
-			if err := c.pause(ctx, last, length); err != nil {
+			is, err := c.daemons.status(ctx, last)
+			if err == nil {
+				err = c.pause(ctx, last, length)
+			}
+			if err != nil {
 				return nil, err
 			}
-			return c.recover(ctx)
+			return c.recover(ctx, is.Groups)
 		}
 	case restart:
 		return func(ctx context.Context) (map[string]float64, error) { return c.restart(ctx, last, length) }
@@ -104,12 +108,17 @@ func (s Settings) disturber(c *cluster) func(context.Context) (map[string]float6
 
 // kill ends an OSD, and waits until the monitor notices.
 func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
+	is, err := c.daemons.status(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	c.worst.note(float64(is.Groups))
 	return c.end(ctx, n, "KILL")
 }
 
 // end ends an OSD with a signal, and waits until the monitor notices. The script that started the OSD is told before, and leaves it at that.
 func (c *cluster) end(ctx context.Context, n int, signal string) (map[string]float64, error) {
-	if _, err := c.countPrivate(ctx); err != nil { // what it counts is gone with it
+	if _, _, err := c.countOSDs(ctx); err != nil { // what it counts is gone with it
 		return nil, err
 	}
 	if err := c.daemons.machine.WriteFile(ctx, path.Join(c.daemons.dir, osd(n)+".down"), nil); err != nil {
@@ -150,7 +159,7 @@ func (c *cluster) restart(ctx context.Context, n int, after time.Duration) (map[
 	if err = errors.Join(err, c.startAgain(ctx, n)); err != nil {
 		return nil, err
 	}
-	restored, err := c.recover(ctx)
+	restored, err := c.recover(ctx, 0)
 	maps.Copy(values, restored)
 	return values, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,9 @@ func TestRealFaults(t *testing.T) {
 			if took, drained := values[departure]; drained != want.drained || drained && (took <= 0 || took > 60) {
 				t.Errorf("drained %v, after %v s", drained, took)
 			}
+			if lost := slices.Contains([]string{kill, restart, lose}, fault); before[degraded] != 0 || lost && after[degraded] == 0 {
+				t.Errorf("%v placement groups lacked copies, and then %v", before[degraded], after[degraded])
+			}
 			if whole := want.restored; whole && after[stored] < .99*before[stored] {
 				t.Errorf("%v bytes with all copies, and then %v", before[stored], after[stored])
 			}
@@ -127,6 +131,9 @@ func TestRealFaults(t *testing.T) {
 			}
 			if want.up == 3 {
 				settled(t, i)
+				if again := counted(t, i); again[degraded] != 0 {
+					t.Errorf("%v placement groups of a cluster that is whole lack copies", again[degraded])
+				}
 			} else if busy, _, err := i.(service.Settling).Unsettled(t.Context()); busy == "" || err != nil {
 				t.Errorf("without an OSD it is settled: %v", err)
 			}

@@ -45,7 +45,7 @@ func (c *cluster) drain(ctx context.Context, n int, away time.Duration) (map[str
 	if err := c.monitor.order(ctx, fmt.Sprintf("osd in %d", n)); err != nil {
 		return nil, fmt.Errorf("mark %s in: %w", osd(n), err)
 	}
-	restored, err := c.recover(ctx)
+	restored, err := c.recover(ctx, 0)
 	maps.Copy(values, restored)
 	return values, err
 }

@@ -33,12 +33,12 @@ func (s Settings) provided() (service.Service, error) {
 	at.Endpoint.Network, at.Endpoint.Database = "ceph", s.Pool
 	at.Version = version
 	at.Live = func(m platform.Machine, at load.Endpoint) service.Live {
-		c, all := &monitor{machine: m, conf: at.Address}, &totals{}
+		c, all := &monitor{machine: m, conf: at.Address}, &counting{}
 		return service.Live{
 			Endpoints: map[string]load.Endpoint{protocol: at},
 			Observe:   func(ctx context.Context) (map[string]string, error) { return c.observePool(ctx, at.Database) },
 			Count:     func(ctx context.Context) (map[string]float64, error) { return c.countProvided(ctx, at.Database, all) },
-			Unsettled: c.unhealthy,
+			Unsettled: c.unsettled,
 		}
 	}
 	return at, nil
@@ -84,7 +84,7 @@ func (m *monitor) observePool(ctx context.Context, name string) (map[string]stri
 }
 
 // countProvided reads the counters of all OSDs that answer, through the monitor. What their processes use is not known.
-func (m *monitor) countProvided(ctx context.Context, pool string, all *totals) (map[string]float64, error) {
+func (m *monitor) countProvided(ctx context.Context, pool string, all *counting) (map[string]float64, error) {
 	r, err := m.run(ctx, "", "tell", "osd.*", "perf", "dump")
 	if err != nil {
 		return nil, fmt.Errorf("read the counters of the OSDs: %w", err)
@@ -104,15 +104,32 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *totals) (
 	if len(read) == 0 {
 		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
-	counters := all.total(read, nil)
+	counters := all.totals.total(read, nil)
 	delete(counters, stored) // of all pools
 	delete(counters, allocated)
-	if answers, err := m.ask(ctx, "df detail"); err == nil {
-		if is, ok := poolSpace(answers[0], pool); ok {
-			counters[stored], counters[allocated] = is.stored, is.allocated
-		}
+	answers, err := m.ask(ctx, "df detail", "osd dump", "status")
+	if err != nil {
+		return nil, err
+	}
+	if is, ok := poolSpace(answers[0], pool); ok {
+		counters[stored], counters[allocated] = is.stored, is.allocated
+	}
+	is, err := conditionOf(answers[1], answers[2], all.epoch)
+	if err != nil {
+		return nil, err
+	}
+	all.epoch, counters[down] = is.epoch, is.down
+	if is.known {
+		counters[degraded] = all.worst.turn(is.groups)
 	}
 	return counters, nil
+}
+
+// counting is what is kept from one reading of counters to the next.
+type counting struct {
+	totals
+	worst worst
+	epoch int // of the map of OSDs
 }
 
 // poolSpace reads what a pool takes from the answer to df detail: what the manager of the cluster counts every few seconds, if there is one.
@@ -137,28 +154,12 @@ func poolSpace(df []byte, pool string) (is space, ok bool) {
 	return is, false
 }
 
-// unhealthy are the warnings of a cluster about lost redundancy.
-func (m *monitor) unhealthy(ctx context.Context) (string, error) {
-	answers, err := m.ask(ctx, "health")
+// unsettled are the placement groups that recover, among others. A cluster that lost redundancy and does nothing about it has nothing left to do.
+func (m *monitor) unsettled(ctx context.Context) (string, error) {
+	answers, err := m.ask(ctx, "osd dump", "status")
 	if err != nil {
 		return "", err
 	}
-	var health struct {
-		Checks map[string]struct {
-			Summary struct {
-				Message string `json:"message"`
-			} `json:"summary"`
-		} `json:"checks"`
-	}
-	if err := json.Unmarshal(answers[0], &health); err != nil {
-		return "", fmt.Errorf("parse the health of the cluster: %w", err)
-	}
-	var busy []string
-	for code, check := range health.Checks {
-		if slices.Contains([]string{"OSD_DOWN", "PG_AVAILABILITY", "PG_DEGRADED"}, code) {
-			busy = append(busy, check.Summary.Message)
-		}
-	}
-	slices.Sort(busy)
-	return strings.Join(busy, ", "), nil
+	is, err := conditionOf(answers[0], answers[1], 0)
+	return strings.Join(is.moving, ", "), err
 }

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// recover waits until all OSDs are up and have restored the redundancy.
-func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
+// recover waits until all OSDs are up and have restored the redundancy, after one of them was away that takes part in so many placement groups.
+func (c *cluster) recover(ctx context.Context, held int) (map[string]float64, error) {
 	began := time.Now()
 	first := 0 // the first map with all OSDs; idle OSDs may hear of a later one after minutes only
 	err := until(ctx, recovering, "redundancy", func(ctx context.Context) (string, error) {
 		m, err := c.daemons.known(ctx)
 		if err != nil || m.up < c.daemons.osds {
 			first = 0
+			c.worst.note(float64(held))
 			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.daemons.osds), err
 		}
 		if first == 0 {
@@ -27,6 +28,7 @@ func (c *cluster) recover(ctx context.Context) (map[string]float64, error) {
 
 // lacking reports what OSDs lack until they know a map and, by it, have all copies of all data.
 func (c *cluster) lacking(ctx context.Context, epoch int, osds []int) (string, error) {
+	c.look(ctx, osds)
 	for _, n := range osds {
 		if is, err := c.daemons.status(ctx, n); err != nil || is.Map < epoch {
 			return fmt.Sprintf("%s has map %d, and map %d is in effect", osd(n), is.Map, epoch), err
@@ -37,7 +39,7 @@ func (c *cluster) lacking(ctx context.Context, epoch int, osds []int) (string, e
 	}
 	all, err := c.daemons.groupsOf(ctx, osds)
 	for _, g := range all {
-		if g.Epoch < epoch || g.lacksCopies() || strings.Contains(g.State, "remapped") {
+		if g.Epoch < epoch || lacksCopies(g.State) || strings.Contains(g.State, "remapped") {
 			return fmt.Sprintf("placement group %s is %s by map %d", g.Name, g.State, g.Epoch), nil
 		}
 	}
@@ -49,17 +51,6 @@ type group struct {
 	Name  string `json:"-"`
 	State string `json:"state"` // such as active+undersized+degraded
 	Epoch int    `json:"epoch"` // of the map by which it acts
-}
-
-// lacksCopies reports whether some copies or chunks of its data are missing, or none can be reached. While all data is only to be elsewhere, none is.
-func (g group) lacksCopies() bool {
-	for state := range strings.SplitSeq(g.State, "+") {
-		switch state {
-		case "degraded", "undersized", "down", "incomplete", "stale", "unknown", "recovery_unfound", "backfill_unfound":
-			return true
-		}
-	}
-	return false
 }
 
 // groupsOf are the placement groups of which some OSDs are primary. The history of states does not tell whether one is undersized.
