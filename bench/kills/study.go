@@ -92,6 +92,15 @@ factors:
 ` + quick + "headline: [transactions]\n",
 	},
 	{
+		name: "ceph", needs: []string{"ceph-mon", "ceph-osd", "ceph", "fio"}, events: 16, // most of the time is the start of the cluster
+		study: `platform: local
+service: {ceph: {osds: 2, size: 1GiB}}
+workload: {storage: {disks: 1, size: 16MiB, block: 4KiB, read: 50%, random: 100%, precondition: zero}}
+factors:
+  ceph.redundancy: ["replica:1", "replica:2"]
+` + quick + "headline: [iops]\n",
+	},
+	{
 		name: "fleet", agents: 2,
 		study: `platform: {fleet: {state: DIR/lab, listen: "127.0.0.1:4222", wait: 60s, lease: 5s}}
 workload: {processor: {working_set: 64KiB, unit: 1KiB, think: 5ms}}

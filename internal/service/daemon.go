@@ -71,6 +71,8 @@ type Live struct {
 	// Unsettled describes unfinished background work, empty for none; nil: the service has
 	// none.
 	Unsettled func(ctx context.Context) (string, error)
+	// Trouble is as in Troubled; nil: the service has none without dying.
+	Trouble func(ctx context.Context) error
 	// Pending names what happens to it in the middle of each load, by Disturb; empty for nothing.
 	Pending string
 	// Disturb is as in platform.Disturbed.

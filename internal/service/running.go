@@ -80,6 +80,14 @@ func (r *Running) Unsettled(ctx context.Context) (busy string, known bool, err e
 	return busy, err == nil, r.blame(ctx, err)
 }
 
+// Trouble implements Troubled.
+func (r *Running) Trouble(ctx context.Context) error {
+	if r.live.Trouble == nil {
+		return nil
+	}
+	return r.live.Trouble(ctx)
+}
+
 // blame replaces an error by the daemon's death, if it died.
 func (r *Running) blame(ctx context.Context, err error) error {
 	if err == nil || r.process == nil || ctx.Err() != nil {

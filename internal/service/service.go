@@ -148,6 +148,13 @@ type FailureReporter interface {
 	Died() error
 }
 
+// Troubled is an instance that can be in trouble while it runs: its disks are full, or return errors.
+type Troubled interface {
+	// Trouble is why loads wait for it for ever, or why what they measure does not count, with a remedy; nil for nothing since the last call.
+	// It is called every few seconds during a load.
+	Trouble(ctx context.Context) error
+}
+
 // Varying is a service that may differ from block to block: each trial then gets a fresh one.
 type Varying interface {
 	Varies() bool

@@ -26,6 +26,7 @@ import (
 	"plimsoll/internal/trial/monitor"
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
+	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
@@ -257,16 +258,16 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 // drive runs the load, or a search of many loads, with the collectors watching.
 func (a *attempt) drive(ctx context.Context) error {
 	a.session.reporter.say(PhaseWarmUp, 0, "")
-	run := func() error {
+	run := func(ctx context.Context) error {
 		stage := load.Stage{Length: a.study.Measure.Longest, Interval: a.study.Measure.Interval, Seed: a.trial.Seed}
 		return a.Offer(ctx, a.load, stage, a.recorder)
 	}
 	if parts.Searches(a.study) {
 		a.search = a.newSearch()
-		run = func() error { return a.search.Run(ctx) }
+		run = a.search.Run
 	}
 	if a.session.sim != nil {
-		return fault.Voids(run())
+		return fault.Voids(run(ctx))
 	}
 	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil && !a.study.Hosted)
 	a.under = a.crew.Hypervisor(ctx)
@@ -281,17 +282,23 @@ func (a *attempt) drive(ctx context.Context) error {
 		a.session.services.Count(ctx, a.record)
 	}
 	a.event = drive.NewEvent(a.crew, a.session.services.Disturbed(), middle(a.study.Measure), func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) })
+	err := serve.Guard(ctx, a.session.services, func(ctx context.Context) error { return a.underLoad(ctx, run, before, from) })
+	for _, m := range a.crew {
+		m.Sampler.End(ctx)
+	}
+	a.under.End(a.began)
+	return err
+}
+
+// underLoad runs the load with the event in its middle, and reads the counters at its end.
+func (a *attempt) underLoad(ctx context.Context, run func(context.Context) error, before time.Duration, from time.Time) error {
 	err := a.event.During(ctx, a.recorder, func() error {
-		err := a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, run)
+		err := a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, func() error { return run(ctx) })
 		seconds := time.Since(from).Seconds() // an event may last beyond the load
 		a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
 		a.session.services.Observe(ctx, a.record, seconds)
 		return err
 	})
-	for _, m := range a.crew {
-		m.Sampler.End(ctx)
-	}
-	a.under.End(a.began)
 	return fault.Voids(err)
 }
 
@@ -375,7 +382,9 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.session.sim != nil {
 		return nil
 	}
-	err := a.driver.Prepare(ctx, a.session.journal, a.session.machines)
+	err := serve.Guard(ctx, a.session.services, func(ctx context.Context) error {
+		return a.driver.Prepare(ctx, a.session.journal, a.session.machines)
+	})
 	if refused := (*workload.Refused)(nil); errors.As(err, &refused) && a.record.Trial == 1 {
 		return &fault.Refusal{Err: refused} // no trial has changed anything either
 	}

@@ -156,6 +156,7 @@ func (s Settings) daemon(ctx context.Context, env service.Env, place service.Loc
 	}
 	text := s.conf(place)
 	c := &cluster{daemons: network.daemons, network: network, monitor: monitor{env.Machine, path.Join(place.Dir, confFile)}, text: text, policy: p}
+	c.health.Errors = map[int]float64{} // none of a new cluster
 	files := service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, text), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(p.commands()))), network.files, s.siteFiles())
 	return service.Daemon{
 		Argv:  append([]string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1])}, network.arguments...),
@@ -172,7 +173,7 @@ func (s Settings) daemon(ctx context.Context, env service.Env, place service.Loc
 			capacity, err := c.capacity(ctx, s, p)
 			return service.Live{
 				Endpoints: c.endpoints(p, capacity), Adapt: c.adapt,
-				Observe: c.observe, Count: c.countPrivate, Unsettled: c.daemons.unsettled,
+				Observe: c.observe, Count: c.countPrivate, Unsettled: c.daemons.unsettled, Trouble: c.trouble,
 				Pending: s.pending(), Disturb: s.disturber(c),
 			}, err
 		},

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/health"
 )
 
 // daemons are the daemons of a private cluster, which have admin sockets.
@@ -24,7 +25,8 @@ type cluster struct {
 	network network
 	totals  totals
 	space   shares
-	worst   worst
+	worst   health.Worst
+	health  health.Watch
 	text    []byte // the configuration of the daemons
 
 	mu     sync.Mutex

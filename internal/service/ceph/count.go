@@ -21,7 +21,7 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 		return nil, err
 	}
 	if n, err := c.daemons.lackingCopies(ctx, answered); err == nil {
-		all[degraded] = c.worst.turn(n)
+		all[degraded] = c.worst.Turn(n)
 	}
 	return all, nil
 }

@@ -112,7 +112,7 @@ func (c *cluster) kill(ctx context.Context, n int) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.worst.note(float64(is.Groups))
+	c.worst.Note(float64(is.Groups))
 	return c.end(ctx, n, "KILL")
 }
 

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/health"
 )
 
 // provided is a cluster that the user provides; nil without one. It is used and never changed, but for images of ours in its pool.
@@ -39,6 +40,7 @@ func (s Settings) provided() (service.Service, error) {
 			Observe:   func(ctx context.Context) (map[string]string, error) { return c.observePool(ctx, at.Database) },
 			Count:     func(ctx context.Context) (map[string]float64, error) { return c.countProvided(ctx, at.Database, all) },
 			Unsettled: c.unsettled,
+			Trouble:   func(ctx context.Context) error { return c.troubleProvided(ctx, &all.health) },
 		}
 	}
 	return at, nil
@@ -85,25 +87,20 @@ func (m *monitor) observePool(ctx context.Context, name string) (map[string]stri
 
 // countProvided reads the counters of all OSDs that answer, through the monitor. What their processes use is not known.
 func (m *monitor) countProvided(ctx context.Context, pool string, all *counting) (map[string]float64, error) {
-	r, err := m.run(ctx, "", "tell", "osd.*", "perf", "dump")
+	dumps, r, err := m.dumps(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the counters of the OSDs: %w", err)
+		return nil, err
 	}
 	read := map[int]map[string]float64{}
-	for line := range strings.Lines(string(r.Stdout)) {
-		name, text, _ := strings.Cut(line, ": ")
-		number, is := strings.CutPrefix(name, "osd.")
-		n, err := strconv.Atoi(number)
-		var d dump
-		if !is || err != nil || json.Unmarshal([]byte(text), &d) != nil {
-			continue
-		}
-		read[n] = map[string]float64{}
+	failed := map[int]float64{}
+	for n, d := range dumps {
+		read[n], failed[n] = map[string]float64{}, d["bluestore"][readErrors].count
 		d.take(read[n])
 	}
 	if len(read) == 0 {
 		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
+	all.health.Note(failed)
 	counters := all.totals.total(read, nil)
 	delete(counters, stored) // of all pools
 	delete(counters, allocated)
@@ -114,13 +111,13 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 	if is, ok := poolSpace(answers[0], pool); ok {
 		counters[stored], counters[allocated] = is.stored, is.allocated
 	}
-	is, err := conditionOf(answers[1], answers[2], all.epoch)
+	is, err := health.Of(answers[1], answers[2], all.epoch)
 	if err != nil {
 		return nil, err
 	}
-	all.epoch, counters[down] = is.epoch, is.down
-	if is.known {
-		counters[degraded] = all.worst.turn(is.groups)
+	all.epoch, counters[down] = is.Epoch, is.Down
+	if is.Known {
+		counters[degraded] = all.worst.Turn(is.Groups)
 	}
 	return counters, nil
 }
@@ -128,8 +125,27 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 // counting is what is kept from one reading of counters to the next.
 type counting struct {
 	totals
-	worst worst
-	epoch int // of the map of OSDs
+	worst  health.Worst
+	health health.Watch
+	epoch  int // of the map of OSDs
+}
+
+// dumps are the performance counters of all OSDs that answer.
+func (m *monitor) dumps(ctx context.Context) (all map[int]dump, r platform.Result, err error) {
+	if r, err = m.run(ctx, "", "tell", "osd.*", "perf", "dump"); err != nil {
+		return nil, r, fmt.Errorf("read the counters of the OSDs: %w", err)
+	}
+	all = map[int]dump{}
+	for line := range strings.Lines(string(r.Stdout)) {
+		name, text, _ := strings.Cut(line, ": ")
+		number, is := strings.CutPrefix(name, "osd.")
+		n, err := strconv.Atoi(number)
+		var d dump
+		if is && err == nil && json.Unmarshal([]byte(text), &d) == nil {
+			all[n] = d
+		}
+	}
+	return all, r, nil
 }
 
 // poolSpace reads what a pool takes from the answer to df detail: what the manager of the cluster counts every few seconds, if there is one.
@@ -160,6 +176,6 @@ func (m *monitor) unsettled(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	is, err := conditionOf(answers[0], answers[1], 0)
-	return strings.Join(is.moving, ", "), err
+	is, err := health.Of(answers[0], answers[1], 0)
+	return strings.Join(is.Moving, ", "), err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"plimsoll/internal/service/ceph/health"
 )
 
 // recover waits until all OSDs are up and have restored the redundancy, after one of them was away that takes part in so many placement groups.
@@ -15,7 +17,7 @@ func (c *cluster) recover(ctx context.Context, held int) (map[string]float64, er
 		m, err := c.daemons.known(ctx)
 		if err != nil || m.up < c.daemons.osds {
 			first = 0
-			c.worst.note(float64(held))
+			c.worst.Note(float64(held))
 			return fmt.Sprintf("%d of %d OSDs are up", m.up, c.daemons.osds), err
 		}
 		if first == 0 {
@@ -39,7 +41,7 @@ func (c *cluster) lacking(ctx context.Context, epoch int, osds []int) (string, e
 	}
 	all, err := c.daemons.groupsOf(ctx, osds)
 	for _, g := range all {
-		if g.Epoch < epoch || lacksCopies(g.State) || strings.Contains(g.State, "remapped") {
+		if g.Epoch < epoch || health.LacksCopies(g.State) || strings.Contains(g.State, "remapped") {
 			return fmt.Sprintf("placement group %s is %s by map %d", g.Name, g.State, g.Epoch), nil
 		}
 	}
@@ -73,4 +75,25 @@ func (d *daemons) groupsOf(ctx context.Context, osds []int) (all []group, err er
 		}
 	}
 	return all, nil
+}
+
+// look notes how many placement groups lack copies now, if it is time to.
+func (c *cluster) look(ctx context.Context, osds []int) {
+	if !c.worst.Due() {
+		return
+	}
+	if n, err := c.daemons.lackingCopies(ctx, osds); err == nil {
+		c.worst.Note(n)
+	}
+}
+
+// lackingCopies counts the placement groups without all copies, by some OSDs.
+func (d *daemons) lackingCopies(ctx context.Context, osds []int) (count float64, err error) {
+	all, err := d.groupsOf(ctx, osds)
+	for _, g := range all {
+		if health.LacksCopies(g.State) {
+			count++
+		}
+	}
+	return count, err
 }

@@ -36,6 +36,7 @@ type Services struct {
 	Lodged    machines.Workspace // where a service ran last
 	failed    int                // times in a row that it could not be started
 	Hosting   *Hosting           // nil: no disk of a machine is in the service
+	troubled  int                // times in a row that it was in trouble
 }
 
 // Folder is the folder of services in the scratch folder. Nothing else is written there.

@@ -1,4 +1,4 @@
-package ceph
+package health
 
 import (
 	"reflect"
@@ -17,7 +17,7 @@ func TestStatesWithoutCopies(t *testing.T) {
 		"stale+active+clean":          {true, false},
 		"active+undersized+degraded+remapped+backfilling": {true, true},
 	} {
-		if got := [2]bool{lacksCopies(state), moving(state)}; got != want {
+		if got := [2]bool{LacksCopies(state), moving(state)}; got != want {
 			t.Errorf("%s: %v, want %v", state, got, want)
 		}
 	}
@@ -29,13 +29,13 @@ func TestCondition(t *testing.T) {
 	const status = `{"pgmap": {"num_pgs": 40, "pgs_by_state": [{"state_name": "active+clean", "count": 30},
 		{"state_name": "active+undersized+degraded", "count": 8}, {"state_name": "active+remapped+backfilling", "count": 2}]}}`
 	for since, down := range map[int]float64{0: 1, 27: 2, 29: 1} {
-		got, err := conditionOf([]byte(dump), []byte(status), since)
-		want := condition{epoch: 30, down: down, groups: 8, known: true, moving: []string{"2 placement groups are active+remapped+backfilling"}}
+		got, err := Of([]byte(dump), []byte(status), since)
+		want := Condition{Epoch: 30, Down: down, Groups: 8, Known: true, Moving: []string{"2 placement groups are active+remapped+backfilling"}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("since map %d: %+v, %v; want %+v", since, got, err, want)
 		}
 	}
-	if got, err := conditionOf([]byte(dump), []byte(`{"pgmap": {}}`), 0); err != nil || got.known {
+	if got, err := Of([]byte(dump), []byte(`{"pgmap": {}}`), 0); err != nil || got.Known {
 		t.Errorf("without a manager: %+v, %v", got, err)
 	}
 }
