@@ -5,15 +5,23 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/measure"
 	"plimsoll/internal/report"
 )
 
 // commonMetrics are shown, beside the headlines, for a study with one arm.
 var commonMetrics = []string{"throughput", "mean", "p50", "p95", "p99", "p99.9", "errors"}
 
-// ShownMetrics are the headlines and, of one arm alone, the usual latencies.
+// ShownMetrics are the headlines, the times of a fault and, of one arm alone, the usual latencies.
 func ShownMetrics(s *report.Sources) []string {
 	names := slices.Clone(s.Headlines())
+	for _, m := range measure.FaultMetrics() {
+		for arm := range s.Arms() {
+			if s.Summary(m.Name, arm) != nil && !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
 	if s.Arms() != 1 {
 		return names
 	}
