@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,6 +102,10 @@ func TestRealProvided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	of := guest.(service.Troubled)
+	if err := of.Trouble(t.Context()); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
 	observed, err := guest.Observed(t.Context())
 	if err != nil || observed["redundancy"] != "replica:2" || observed["compression"] != "lz4" || observed["pool"] != "plimsoll-r2-lz4" {
 		t.Errorf("observed %v, %v", observed, err)
@@ -140,6 +146,36 @@ func TestRealProvided(t *testing.T) {
 	if _, err := own.Counters(t.Context()); err != nil {
 		t.Errorf("it was ended by one who only used it: %v", err)
 	}
+	endMonitor(t, dir)
+	err = until(t.Context(), time.Minute, "answer", func(ctx context.Context) (string, error) {
+		if err := of.Trouble(ctx); err == nil || !strings.Contains(err.Error(), "the monitors of the cluster do not answer") {
+			return fmt.Sprintf("without its monitor: %v", err), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// endMonitor kills the monitor of the cluster in a folder.
+func endMonitor(t *testing.T, dir string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range all {
+		line, _ := os.ReadFile(filepath.Join(at, "cmdline"))
+		environ, _ := os.ReadFile(filepath.Join(at, "environ"))
+		if pid, err := strconv.Atoi(filepath.Base(at)); err == nil && strings.HasPrefix(string(line), "ceph-mon\x00-f") && strings.Contains(string(environ), "CEPH_CONF="+dir) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("there is no monitor")
 }
 
 // manager starts the manager of a private cluster, which has none, and waits until it reports the space of pools.
