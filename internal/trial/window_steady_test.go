@@ -145,3 +145,33 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 		}
 	}
 }
+
+// What an event does to a load is measured, and no drift; a drift before it is one.
+func TestSteadyUntilAnEvent(t *testing.T) {
+	m := study.Measure{Warmup: 2 * time.Second, Window: 40 * time.Second, Longest: 60 * time.Second, Interval: 100 * time.Millisecond}
+	falls := func(from float64) func(float64) float64 {
+		return func(at float64) float64 { return 1 - max(0, at-from)/40 }
+	}
+	for _, c := range []struct {
+		name  string
+		event time.Duration
+		rate  func(float64) float64
+		want  measure.Steadiness
+	}{
+		{"falls after the event", 22 * time.Second, falls(22), measure.Steady},
+		{"falls from the beginning", 22 * time.Second, falls(0), measure.Drifting},
+		{"falls without an event", 0, falls(22), measure.Drifting},
+	} {
+		w := window.NewWatch(&study.Study{Measure: m}, false)
+		w.Until(c.event)
+		random := rand.New(rand.NewPCG(3, 4))
+		var all []measure.Interval
+		for from := time.Duration(0); from < m.Window+m.Warmup; from += m.Interval {
+			n := 1e5 * c.rate(from.Seconds()) * (1 + .01*random.NormFloat64())
+			all = append(all, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{Operations: int64(n), Total: time.Second}}})
+		}
+		if a := w.Conclude(all); a.Window.Steady != c.want {
+			t.Errorf("%s: %s, drift %.3g", c.name, a.Window.Steady, a.Window.Drift)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type Watch struct {
 	drift   float64 // largest change over the window that is steady
 	next    time.Duration
 	found   bool
+	event   time.Duration // when something is to happen that may change the load; 0 for nothing
 	Answer  Steadiness
 }
 
@@ -51,6 +52,9 @@ func NewWatch(s *study.Study, open bool) *Watch {
 	}
 	return &Watch{measure: m, open: open, drift: DriftLimit(s), next: least}
 }
+
+// Until has the load to be steady until an event only, which may change it: that is what is measured.
+func (w *Watch) Until(event time.Duration) { w.event = event }
 
 // Enough reports whether the load may end after these intervals.
 func (w *Watch) Enough(intervals []measure.Interval) bool {
@@ -97,9 +101,13 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 		a.Window.Cut = curves.Times[first-1]
 	}
 	a.Window.End = curves.Times[n-1]
-	gates := [][]float64{curves.Rate[first:]}
+	last := n
+	for w.event > 0 && last > first+1 && curves.Times[last-1] > w.event.Seconds() {
+		last--
+	}
+	gates := [][]float64{curves.Rate[first:last]}
 	if w.open {
-		gates = append(gates, latency(curves)[first:])
+		gates = append(gates, latency(curves)[first:last])
 	}
 	a.Window.Steady = measure.Steady
 	for _, x := range gates {
