@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // protocol is the protocol of the service: an endpoint has the path of a ceph.conf as its address and a pool as its database.
@@ -51,11 +52,11 @@ func Kind() service.Kind {
 		Speaks:  []string{protocol},
 		Adapts:  adapts,
 		Release: releaseLinks,
-		Metrics: metrics(),
-		Ratios:  ratios(),
-		Drained: drained(),
-		Derived: append(partMetrics(), clientMetric()),
-		Derive:  derive,
+		Metrics: counter.Metrics(),
+		Ratios:  counter.Ratios(),
+		Drained: counter.Drained(),
+		Derived: append(counter.PartMetrics(), counter.ClientMetric()),
+		Derive:  counter.Derive,
 	}, defaults(), build)
 }
 

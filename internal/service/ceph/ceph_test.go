@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 	"plimsoll/internal/service/servicetest"
 )
 
@@ -43,7 +44,7 @@ func here(t *testing.T) platform.Machine {
 func TestRealContract(t *testing.T) {
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
-		Absent:     []string{networkRTT, sitesRTT, networkBytes, networkDrops, networkCPU}, // without a router
+		Absent:     []string{counter.NetworkRTT, counter.SitesRTT, counter.NetworkBytes, counter.NetworkDrops, counter.NetworkCPU}, // without a router
 		Unobserved: []string{"address", "pool", "fault", "fault_time"},
 		Settings: []parameter.Settings{
 			nil,
@@ -111,7 +112,7 @@ func TestRealProvided(t *testing.T) {
 		t.Errorf("observed %v, %v", observed, err)
 	}
 	got, want := counted(t, guest), counted(t, own)
-	if got[up] != 3 || got["ceph.commits.count"] <= 0 || got["ceph.commits.count"] > want["ceph.commits.count"] {
+	if got[counter.Up] != 3 || got["ceph.commits.count"] <= 0 || got["ceph.commits.count"] > want["ceph.commits.count"] {
 		t.Errorf("got %v, want about %v", got, want)
 	}
 	if busy, known, err := guest.(service.Settling).Unsettled(t.Context()); busy != "" || !known || err != nil {
@@ -131,8 +132,8 @@ func TestRealProvided(t *testing.T) {
 	}
 	err = until(t.Context(), time.Minute, "notice of the manager", func(context.Context) (string, error) {
 		lost := counted(t, guest)
-		if lost[down] != 1 || lost[degraded] == 0 {
-			return fmt.Sprintf("%v OSDs are down and %v placement groups lack copies", lost[down], lost[degraded]), nil
+		if lost[counter.Down] != 1 || lost[counter.Degraded] == 0 {
+			return fmt.Sprintf("%v OSDs are down and %v placement groups lack copies", lost[counter.Down], lost[counter.Degraded]), nil
 		}
 		return "", nil
 	})

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // countPrivate reads the counters of a private cluster at one end of a window.
@@ -21,7 +22,7 @@ func (c *cluster) countPrivate(ctx context.Context) (map[string]float64, error) 
 		return nil, err
 	}
 	if n, err := c.daemons.lackingCopies(ctx, answered); err == nil {
-		all[degraded] = c.worst.Turn(n)
+		all[counter.Degraded] = c.worst.Turn(n)
 	}
 	return all, nil
 }
@@ -42,9 +43,9 @@ func (c *cluster) countOSDs(ctx context.Context) (all map[string]float64, answer
 		return nil, nil, trouble
 	}
 	all = c.totals.total(read, pids)
-	is := c.space.of(space{all[stored], all[allocated]})
-	all[stored], all[allocated] = is.stored, is.allocated
-	all[down] = float64(c.daemons.osds - len(read))
+	is := c.space.of(space{all[counter.Stored], all[counter.Allocated]})
+	all[counter.Stored], all[counter.Allocated] = is.stored, is.allocated
+	all[counter.Down] = float64(c.daemons.osds - len(read))
 	return all, slices.Sorted(maps.Keys(read)), c.network.count(ctx, all)
 }
 
@@ -83,16 +84,16 @@ func (c *totals) total(read map[int]map[string]float64, pids map[int]string) map
 			}
 		}
 	}
-	all[up] = float64(len(read))
+	all[counter.Up] = float64(len(read))
 	if n, by, ok := outlier(before, c.last); ok {
-		all[slowest], all[slowestBy] = float64(n), by
+		all[counter.Slowest], all[counter.SlowestBy] = float64(n), by
 	}
 	return all
 }
 
 // gauge reports whether a metric of an OSD is a level and not a count.
 func gauge(metric string) bool {
-	return slices.Contains([]string{resident, stored, allocated}, metric)
+	return slices.Contains([]string{counter.Resident, counter.Stored, counter.Allocated}, metric)
 }
 
 // outlier is the OSD with the slowest commits between two readings, and how many times as slow as the median they were.
@@ -119,7 +120,7 @@ func outlier(before, after map[int]map[string]float64) (osd int, ratio float64, 
 
 // countOne reads the counters of an OSD.
 func (c *cluster) countOne(ctx context.Context, n int) (all map[string]float64, pid string, err error) {
-	var d dump
+	var d counter.Dump
 	if err := c.daemons.ask(ctx, osd(n), "perf dump", &d); err != nil {
 		return nil, "", err
 	}
@@ -128,7 +129,7 @@ func (c *cluster) countOne(ctx context.Context, n int) (all map[string]float64, 
 		return nil, "", fmt.Errorf("find the process of %s: %w", osd(n), err)
 	}
 	all, pid = map[string]float64{}, strings.TrimSpace(string(text))
-	d.take(all)
+	d.Take(all)
 	return all, pid, usage(ctx, c.daemons.machine, pid, all)
 }
 
@@ -147,8 +148,8 @@ func usage(ctx context.Context, m platform.Machine, pid string, all map[string]f
 		v, _ := strconv.ParseFloat(text, 64)
 		return v
 	}
-	all[cpu] = (number(fields[user]) + number(fields[system])) / ticks
-	all[resident] = number(fields[pages]) * page(ctx, m)
+	all[counter.CPU] = (number(fields[user]) + number(fields[system])) / ticks
+	all[counter.Resident] = number(fields[pages]) * page(ctx, m)
 	io, err := m.ReadFile(ctx, "/proc/"+pid+"/io")
 	if err != nil {
 		return nil //nolint:nilerr // a container may keep root from the I/O of another user's processes
@@ -156,14 +157,14 @@ func usage(ctx context.Context, m platform.Machine, pid string, all map[string]f
 	for line := range strings.Lines(string(io)) {
 		switch name, text, _ := strings.Cut(strings.TrimSpace(line), ": "); name {
 		case "write_bytes":
-			all[deviceWrite] = number(text)
+			all[counter.DeviceWrite] = number(text)
 		case "read_bytes":
-			all[deviceRead] = number(text)
+			all[counter.DeviceRead] = number(text)
 		}
 	}
-	if all[deviceWrite] == 0 { // a file system in memory counts nothing
-		delete(all, deviceWrite)
-		delete(all, deviceRead)
+	if all[counter.DeviceWrite] == 0 { // a file system in memory counts nothing
+		delete(all, counter.DeviceWrite)
+		delete(all, counter.DeviceRead)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // The faults of an OSD in the middle of a load.
@@ -171,9 +172,9 @@ type osdMap struct {
 }
 
 func (d *daemons) known(ctx context.Context) (osdMap, error) {
-	var all dump
+	var all counter.Dump
 	err := d.ask(ctx, "mon.a", "perf dump", &all)
-	return osdMap{int(all["cluster"]["num_osd_up"].count), int(all["cluster"]["osd_epoch"].count)}, err
+	return osdMap{int(all["cluster"]["num_osd_up"].Count), int(all["cluster"]["osd_epoch"].Count)}, err
 }
 
 // pause stops an OSD for a time. It goes on however that ends.

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // started is a private cluster of three OSDs.
@@ -103,8 +104,8 @@ func TestRealFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			after := counted(t, i)
-			if after[up] != want.up || before[up] != 3 {
-				t.Errorf("%v OSDs were up, and then %v", before[up], after[up])
+			if after[counter.Up] != want.up || before[counter.Up] != 3 {
+				t.Errorf("%v OSDs were up, and then %v", before[counter.Up], after[counter.Up])
 			}
 			if took, detected := values[detection]; detected != want.detected || detected && (took <= 0 || took > 30) {
 				t.Errorf("detected %v, after %v s", detected, took)
@@ -115,11 +116,11 @@ func TestRealFaults(t *testing.T) {
 			if took, drained := values[departure]; drained != want.drained || drained && (took <= 0 || took > 60) {
 				t.Errorf("drained %v, after %v s", drained, took)
 			}
-			if lost := slices.Contains([]string{kill, restart, lose}, fault); before[degraded] != 0 || lost && after[degraded] == 0 {
-				t.Errorf("%v placement groups lacked copies, and then %v", before[degraded], after[degraded])
+			if lost := slices.Contains([]string{kill, restart, lose}, fault); before[counter.Degraded] != 0 || lost && after[counter.Degraded] == 0 {
+				t.Errorf("%v placement groups lacked copies, and then %v", before[counter.Degraded], after[counter.Degraded])
 			}
-			if whole := want.restored; whole && after[stored] < .99*before[stored] {
-				t.Errorf("%v bytes with all copies, and then %v", before[stored], after[stored])
+			if whole := want.restored; whole && after[counter.Stored] < .99*before[counter.Stored] {
+				t.Errorf("%v bytes with all copies, and then %v", before[counter.Stored], after[counter.Stored])
 			}
 			for name, v := range before {
 				if strings.HasSuffix(name, ".count") && after[name] < v {
@@ -131,8 +132,8 @@ func TestRealFaults(t *testing.T) {
 			}
 			if want.up == 3 {
 				settled(t, i)
-				if again := counted(t, i); again[degraded] != 0 {
-					t.Errorf("%v placement groups of a cluster that is whole lack copies", again[degraded])
+				if again := counted(t, i); again[counter.Degraded] != 0 {
+					t.Errorf("%v placement groups of a cluster that is whole lack copies", again[counter.Degraded])
 				}
 			} else if busy, _, err := i.(service.Settling).Unsettled(t.Context()); busy == "" || err != nil {
 				t.Errorf("without an OSD it is settled: %v", err)

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // sequentially writes an image of 128 MiB in blocks of 1 MiB, and returns the bytes that fio counts.
@@ -91,13 +92,13 @@ func ledger(t *testing.T, i service.Instance) {
 			}
 		}
 		near("bytes that OSDs count", of("ceph.write_bytes"), client, .001)
-		near("bytes allocated in the pool per byte", after[allocated]/client, c.theory, .02)
-		if of(deviceWrite) > 0 { // a file system in memory counts none
-			near("bytes of devices per byte", of(deviceWrite)/client, c.theory, c.within)
+		near("bytes allocated in the pool per byte", after[counter.Allocated]/client, c.theory, .02)
+		if of(counter.DeviceWrite) > 0 { // a file system in memory counts none
+			near("bytes of devices per byte", of(counter.DeviceWrite)/client, c.theory, c.within)
 		}
-		if before[allocated] > client/100 {
-			t.Errorf("%v: the new pool begins with %v bytes", c.settings, before[allocated])
+		if before[counter.Allocated] > client/100 {
+			t.Errorf("%v: the new pool begins with %v bytes", c.settings, before[counter.Allocated])
 		}
-		t.Logf("%v: devices %.4g, space %.4g per byte; OSDs count %.6g of %.6g bytes", c.settings, of(deviceWrite)/client, after[allocated]/client, of("ceph.write_bytes"), client)
+		t.Logf("%v: devices %.4g, space %.4g per byte; OSDs count %.6g of %.6g bytes", c.settings, of(counter.DeviceWrite)/client, after[counter.Allocated]/client, of("ceph.write_bytes"), client)
 	}
 }

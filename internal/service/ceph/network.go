@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/router"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // The networks of a private cluster.
@@ -137,10 +138,10 @@ func (s Settings) network(ctx context.Context, env service.Env, place *service.L
 	n.arguments, n.files = []string{self, net.link(), strconv.Itoa(onFirst)}, service.Files(networkFile, options)
 	n.pings = map[string][2]string{}
 	if s.Sites > 1 {
-		n.pings[sitesRTT] = [2]string{osd(0), osd(s.OSDs - 1)}
+		n.pings[counter.SitesRTT] = [2]string{osd(0), osd(s.OSDs - 1)}
 	}
 	if onFirst > 1 {
-		n.pings[networkRTT] = [2]string{osd(0), osd(1)}
+		n.pings[counter.NetworkRTT] = [2]string{osd(0), osd(1)}
 	}
 	return n, nil
 }
@@ -251,7 +252,7 @@ func (n network) observe(ctx context.Context, observed map[string]string) error 
 
 // truthful compares what the router says of its latency with round trips.
 func truthful(set router.Settings, trips map[string]time.Duration) error {
-	for name, least := range map[string]time.Duration{networkRTT: 2 * set.Latency, sitesRTT: 2 * (set.Latency + set.SiteLatency)} {
+	for name, least := range map[string]time.Duration{counter.NetworkRTT: 2 * set.Latency, counter.SitesRTT: 2 * (set.Latency + set.SiteLatency)} {
 		if took, measured := trips[name]; measured && took < least {
 			return fmt.Errorf("a round trip between OSDs takes %v, which is less than the %v of the settings of the router", took, least)
 		}
@@ -302,8 +303,8 @@ func (n network) count(ctx context.Context, all map[string]float64) error {
 	for name, took := range trips {
 		all[name] = took.Seconds()
 	}
-	all[networkBytes] = float64(is.Counters.Bytes)
-	all[networkDrops] = float64(is.Counters.Full + is.Counters.Refused)
-	all[networkCPU] = is.CPU.Seconds()
+	all[counter.NetworkBytes] = float64(is.Counters.Bytes)
+	all[counter.NetworkDrops] = float64(is.Counters.Full + is.Counters.Refused)
+	all[counter.NetworkCPU] = is.CPU.Seconds()
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/router"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // TestMain is a router if it is started as one.
@@ -164,10 +165,10 @@ func TestRealLatency(t *testing.T) {
 		t.Errorf("observed %v, %v", observed, err)
 	}
 	counters := counted(t, i)
-	if rtt := counters[networkRTT]; rtt < 2*latency.Seconds() || rtt > 1 {
+	if rtt := counters[counter.NetworkRTT]; rtt < 2*latency.Seconds() || rtt > 1 {
 		t.Errorf("a round trip takes %v s", rtt)
 	}
-	if _, measured := counters[sitesRTT]; measured || counters[networkBytes] <= 0 || counters[networkCPU] <= 0 || counters[networkDrops] != 0 {
+	if _, measured := counters[counter.SitesRTT]; measured || counters[counter.NetworkBytes] <= 0 || counters[counter.NetworkCPU] <= 0 || counters[counter.NetworkDrops] != 0 {
 		t.Errorf("counters: %v", counters)
 	}
 	other := parameter.Settings{"osds": "2", "size": "1GiB", "network": namespaces, "network_latency": "1ms", "network_rate": "0B"}
@@ -238,7 +239,7 @@ func TestRealSites(t *testing.T) {
 		t.Errorf("observed %v, %v", observed, err)
 	}
 	counters := counted(t, i)
-	if near, far := counters[networkRTT], counters[sitesRTT]; near <= 0 || near > latency.Seconds() || far < 2*latency.Seconds() {
+	if near, far := counters[counter.NetworkRTT], counters[counter.SitesRTT]; near <= 0 || near > latency.Seconds() || far < 2*latency.Seconds() {
 		t.Errorf("a round trip on a site takes %v s, between sites %v s", near, far)
 	}
 	for n := range 4 {

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/platform"
 	"plimsoll/internal/router"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 func TestSubnets(t *testing.T) {
@@ -68,10 +69,10 @@ func TestTruthful(t *testing.T) {
 		trips map[string]time.Duration
 		want  string
 	}{
-		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{networkRTT: 10 * ms}, ""},
-		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{networkRTT: 9 * ms}, "a round trip between OSDs takes 9ms, which is less than the 10ms of the settings of the router"},
-		{router.Settings{Latency: 5 * ms, SiteLatency: ms}, map[string]time.Duration{sitesRTT: 11 * ms}, "less than the 12ms"},
-		{router.Settings{SiteLatency: ms}, map[string]time.Duration{networkRTT: ms / 10, sitesRTT: 2 * ms}, ""},
+		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{counter.NetworkRTT: 10 * ms}, ""},
+		{router.Settings{Latency: 5 * ms}, map[string]time.Duration{counter.NetworkRTT: 9 * ms}, "a round trip between OSDs takes 9ms, which is less than the 10ms of the settings of the router"},
+		{router.Settings{Latency: 5 * ms, SiteLatency: ms}, map[string]time.Duration{counter.SitesRTT: 11 * ms}, "less than the 12ms"},
+		{router.Settings{SiteLatency: ms}, map[string]time.Duration{counter.NetworkRTT: ms / 10, counter.SitesRTT: 2 * ms}, ""},
 		{router.Settings{}, nil, ""},
 	} {
 		err := truthful(c.set, c.trips)

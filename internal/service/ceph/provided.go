@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 	"plimsoll/internal/service/ceph/health"
 )
 
@@ -94,30 +95,30 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 	read := map[int]map[string]float64{}
 	failed := map[int]float64{}
 	for n, d := range dumps {
-		read[n], failed[n] = map[string]float64{}, d["bluestore"][readErrors].count
-		d.take(read[n])
+		read[n], failed[n] = map[string]float64{}, d["bluestore"][readErrors].Count
+		d.Take(read[n])
 	}
 	if len(read) == 0 {
 		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
 	all.health.Note(failed)
 	counters := all.totals.total(read, nil)
-	delete(counters, stored) // of all pools
-	delete(counters, allocated)
+	delete(counters, counter.Stored) // of all pools
+	delete(counters, counter.Allocated)
 	answers, err := m.ask(ctx, "df detail", "osd dump", "status")
 	if err != nil {
 		return nil, err
 	}
 	if is, ok := poolSpace(answers[0], pool); ok {
-		counters[stored], counters[allocated] = is.stored, is.allocated
+		counters[counter.Stored], counters[counter.Allocated] = is.stored, is.allocated
 	}
 	is, err := health.Of(answers[1], answers[2], all.epoch)
 	if err != nil {
 		return nil, err
 	}
-	all.epoch, counters[down] = is.Epoch, is.Down
+	all.epoch, counters[counter.Down] = is.Epoch, is.Down
 	if is.Known {
-		counters[degraded] = all.worst.Turn(is.Groups)
+		counters[counter.Degraded] = all.worst.Turn(is.Groups)
 	}
 	return counters, nil
 }
@@ -131,16 +132,16 @@ type counting struct {
 }
 
 // dumps are the performance counters of all OSDs that answer.
-func (m *monitor) dumps(ctx context.Context) (all map[int]dump, r platform.Result, err error) {
+func (m *monitor) dumps(ctx context.Context) (all map[int]counter.Dump, r platform.Result, err error) {
 	if r, err = m.run(ctx, "", "tell", "osd.*", "perf", "dump"); err != nil {
 		return nil, r, fmt.Errorf("read the counters of the OSDs: %w", err)
 	}
-	all = map[int]dump{}
+	all = map[int]counter.Dump{}
 	for line := range strings.Lines(string(r.Stdout)) {
 		name, text, _ := strings.Cut(line, ": ")
 		number, is := strings.CutPrefix(name, "osd.")
 		n, err := strconv.Atoi(number)
-		var d dump
+		var d counter.Dump
 		if is && err == nil && json.Unmarshal([]byte(text), &d) == nil {
 			all[n] = d
 		}

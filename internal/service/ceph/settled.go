@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // groupState is the state of a placement group in an OSD.
@@ -97,11 +98,11 @@ func (d *daemons) unsettled(ctx context.Context) (string, error) {
 func (d *daemons) deferring(ctx context.Context) (string, error) {
 	var all []string
 	for n := range d.osds {
-		var counters dump
+		var counters counter.Dump
 		if err := d.ask(ctx, osd(n), "perf dump", &counters); err != nil {
 			return "", err
 		}
-		if counters["throttle-bluestore_throttle_deferred_bytes"]["val"].count > 0 {
+		if counters["throttle-bluestore_throttle_deferred_bytes"]["val"].Count > 0 {
 			all = append(all, osd(n))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // A compaction runs from its begin to its end, in the process of the OSD that runs now.
@@ -89,7 +90,7 @@ func settles(t *testing.T, i service.Instance, d *daemons) {
 	if err != nil || begins == 0 || begins != ends {
 		t.Errorf("the log has %d begins and %d ends of compactions, %v", begins, ends, err)
 	}
-	if after := counted(t, i); after[deviceWrite] <= before[deviceWrite] && before[deviceWrite] > 0 {
+	if after := counted(t, i); after[counter.DeviceWrite] <= before[counter.DeviceWrite] && before[counter.DeviceWrite] > 0 {
 		t.Error("the compaction has written nothing")
 	}
 }

@@ -3,6 +3,8 @@ package ceph
 import (
 	"context"
 	"sync"
+
+	"plimsoll/internal/service/ceph/counter"
 )
 
 // space is what data takes in all OSDs, in bytes.
@@ -45,12 +47,12 @@ func (s *shares) share(all space) space { return s.held[s.pool].add(all, 1).add(
 // space is the space of all pools.
 func (d *daemons) space(ctx context.Context) (all space, err error) {
 	for n := range d.osds {
-		var counters dump
+		var counters counter.Dump
 		if err := d.ask(ctx, osd(n), "perf dump", &counters); err != nil {
 			return all, err
 		}
 		of := counters["bluestore"]
-		all = all.add(space{of["bluestore_stored"].count, of["bluestore_allocated"].count}, 1)
+		all = all.add(space{of["bluestore_stored"].Count, of["bluestore_allocated"].Count}, 1)
 	}
 	return all, nil
 }

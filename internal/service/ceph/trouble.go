@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/counter"
 	"plimsoll/internal/service/ceph/health"
 )
 
@@ -21,10 +22,10 @@ const fullness = `awk '/Health check failed: .*\(OSD_FULL\)/ { n++ } /Health che
 func (c *cluster) trouble(ctx context.Context) error {
 	counts := map[int]float64{}
 	for n := range c.daemons.osds {
-		var all dump
+		var all counter.Dump
 		command := map[string]any{"prefix": "perf dump", "logger": "bluestore", "counter": readErrors}
 		if c.daemons.command(ctx, osd(n), command, &all) == nil {
-			counts[n] = all["bluestore"][readErrors].count
+			counts[n] = all["bluestore"][readErrors].Count
 		}
 	}
 	c.health.Note(counts)

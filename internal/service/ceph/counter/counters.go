@@ -1,4 +1,5 @@
-package ceph
+// Package counter makes metrics of the counters of OSDs, and parts of the latency of clients of these.
+package counter
 
 import (
 	"encoding/json"
@@ -70,44 +71,45 @@ func osdCounters() []counter {
 	return all
 }
 
-// Metrics that do not come from performance counters.
+// Metrics that do not come from performance counters: see Metrics.
 const (
-	cpu         = "ceph.cpu"
-	resident    = "ceph.resident"
-	deviceWrite = "ceph.device_write_bytes"
-	deviceRead  = "ceph.device_read_bytes"
-	up          = "ceph.up"
-	down        = "ceph.down"
-	degraded    = "ceph.degraded"
-	slowest     = "ceph.slowest"
-	slowestBy   = "ceph.slowest.ratio"
-	stored      = "ceph.stored"
-	allocated   = "ceph.allocated"
+	CPU         = "ceph.cpu"
+	Resident    = "ceph.resident"
+	DeviceWrite = "ceph.device_write_bytes"
+	DeviceRead  = "ceph.device_read_bytes"
+	Up          = "ceph.up"
+	Down        = "ceph.down"
+	Degraded    = "ceph.degraded"
+	Slowest     = "ceph.slowest"
+	SlowestBy   = "ceph.slowest.ratio"
+	Stored      = "ceph.stored"
+	Allocated   = "ceph.allocated"
 	throttled   = "ceph.throttle"
 
-	networkRTT   = "ceph.network.rtt"
-	sitesRTT     = "ceph.sites.rtt"
-	networkBytes = "ceph.network.bytes"
-	networkDrops = "ceph.network.drops"
-	networkCPU   = "ceph.network.cpu"
+	NetworkRTT   = "ceph.network.rtt"
+	SitesRTT     = "ceph.sites.rtt"
+	NetworkBytes = "ceph.network.bytes"
+	NetworkDrops = "ceph.network.drops"
+	NetworkCPU   = "ceph.network.cpu"
 )
 
-func metrics() []measure.Metric {
+// Metrics are the metrics of a cluster.
+func Metrics() []measure.Metric {
 	all := []measure.Metric{
-		{Name: cpu, Unit: "1", Doc: "CPUs used by the OSDs"},
-		{Name: resident, Unit: "B", Doc: "resident set size of the OSDs"},
-		{Name: deviceWrite, Unit: "B/s", Doc: "bytes that the OSDs write to their devices"},
-		{Name: deviceRead, Unit: "B/s", Doc: "bytes that the OSDs read from their devices"},
-		{Name: up, Unit: "1", Doc: "number of OSDs that answer"},
-		{Name: down, Unit: "1", Doc: "number of OSDs that do not answer, or of a cluster you provide, that are down or were in the load and are not marked out"},
-		{Name: degraded, Unit: "1", Doc: "number of placement groups without all copies, at most"},
-		{Name: slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
-		{Name: slowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
-		{Name: networkRTT, Unit: "s", Doc: "round trip between two OSDs in namespaces on the same site, measured by a TCP connection"},
-		{Name: sitesRTT, Unit: "s", Doc: "the same between OSDs on different sites"},
-		{Name: networkBytes, Unit: "B/s", Doc: "bytes of packets that the router between the OSDs forwards"},
-		{Name: networkDrops, Unit: "1/s", Doc: "packets that it drops"},
-		{Name: networkCPU, Unit: "1", Doc: "CPUs that it uses"},
+		{Name: CPU, Unit: "1", Doc: "CPUs used by the OSDs"},
+		{Name: Resident, Unit: "B", Doc: "resident set size of the OSDs"},
+		{Name: DeviceWrite, Unit: "B/s", Doc: "bytes that the OSDs write to their devices"},
+		{Name: DeviceRead, Unit: "B/s", Doc: "bytes that the OSDs read from their devices"},
+		{Name: Up, Unit: "1", Doc: "number of OSDs that answer"},
+		{Name: Down, Unit: "1", Doc: "number of OSDs that do not answer, or of a cluster you provide, that are down or were in the load and are not marked out"},
+		{Name: Degraded, Unit: "1", Doc: "number of placement groups without all copies, at most"},
+		{Name: Slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
+		{Name: SlowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
+		{Name: NetworkRTT, Unit: "s", Doc: "round trip between two OSDs in namespaces on the same site, measured by a TCP connection"},
+		{Name: SitesRTT, Unit: "s", Doc: "the same between OSDs on different sites"},
+		{Name: NetworkBytes, Unit: "B/s", Doc: "bytes of packets that the router between the OSDs forwards"},
+		{Name: NetworkDrops, Unit: "1/s", Doc: "packets that it drops"},
+		{Name: NetworkCPU, Unit: "1", Doc: "CPUs that it uses"},
 	}
 	for _, c := range osdCounters() {
 		if !slices.Contains(all, c.metric) {
@@ -120,15 +122,16 @@ func metrics() []measure.Metric {
 	)
 }
 
-// drained are ratios over a load and what the OSDs still write after it.
-func drained() []service.Ratio {
+// Drained are ratios over a load and what the OSDs still write after it.
+func Drained() []service.Ratio {
 	return []service.Ratio{{
 		Metric: measure.Metric{Name: "ceph.amplification.drained", Unit: "1", Doc: "bytes written to devices per byte that clients write, with what is written after the load", Better: measure.LowerIsBetter},
-		Of:     deviceWrite, Per: []string{"ceph.write_bytes"},
+		Of:     DeviceWrite, Per: []string{"ceph.write_bytes"},
 	}}
 }
 
-func ratios() []service.Ratio {
+// Ratios are means and shares of the metrics.
+func Ratios() []service.Ratio {
 	latency := func(stage, doc string) service.Ratio {
 		return service.Ratio{
 			Metric: measure.Metric{Name: "ceph." + stage + ".latency", Unit: "s", Doc: "mean time of " + doc, Better: measure.LowerIsBetter},
@@ -142,10 +145,10 @@ func ratios() []service.Ratio {
 		return service.Ratio{Metric: measure.Metric{Name: "ceph." + name, Unit: "B", Doc: doc}, Of: of, Per: []string{per}}
 	}
 	return []service.Ratio{
-		amplification("write", deviceWrite, "ceph.write_bytes", "bytes written to devices per byte that clients write"),
-		amplification("read", deviceRead, "ceph.read_bytes", "bytes read from devices per byte that clients read"),
-		amplification("space", allocated, stored, "space allocated per byte stored; below 1 with compression"),
-		{Metric: measure.Metric{Name: "ceph.operation_cpu", Unit: "s", Doc: "CPU time of the OSDs per client operation", Better: measure.LowerIsBetter}, Of: cpu, Per: []string{"ceph.operations"}},
+		amplification("write", DeviceWrite, "ceph.write_bytes", "bytes written to devices per byte that clients write"),
+		amplification("read", DeviceRead, "ceph.read_bytes", "bytes read from devices per byte that clients read"),
+		amplification("space", Allocated, Stored, "space allocated per byte stored; below 1 with compression"),
+		{Metric: measure.Metric{Name: "ceph.operation_cpu", Unit: "s", Doc: "CPU time of the OSDs per client operation", Better: measure.LowerIsBetter}, Of: CPU, Per: []string{"ceph.operations"}},
 		latency("writes", "a client write in the primary OSD, from its arrival to its answer"),
 		latency("reads", "a client read in the primary OSD"),
 		latency("queue", "an operation in the queue of an OSD"),
@@ -156,19 +159,20 @@ func ratios() []service.Ratio {
 		latency("throttle", "a wait for a throttle of the OSDs"),
 		size("write_size", "ceph.write_bytes", "ceph.writes.count", "mean size of client writes"),
 		size("read_size", "ceph.read_bytes", "ceph.reads.count", "mean size of client reads"),
-		size("device_write_size", deviceWrite, "ceph.device_writes.count", "mean size of writes to the devices"),
-		size("device_read_size", deviceRead, "ceph.device_reads.count", "mean size of reads of the devices"),
+		size("device_write_size", DeviceWrite, "ceph.device_writes.count", "mean size of writes to the devices"),
+		size("device_read_size", DeviceRead, "ceph.device_reads.count", "mean size of reads of the devices"),
 	}
 }
 
-// dump is the answer to perf dump: a number, or the count and the sum of an average, by section and name.
-type dump map[string]map[string]value
+// Dump is the answer to perf dump: a number, or the count and the sum of an average, by section and name.
+type Dump map[string]map[string]Value
 
-type value struct{ count, sum float64 }
+// Value is a counter.
+type Value struct{ Count, Sum float64 }
 
 // UnmarshalJSON reads a number as a count. Other kinds of values, such as histograms, are 0.
-func (v *value) UnmarshalJSON(text []byte) error {
-	if json.Unmarshal(text, &v.count) == nil {
+func (v *Value) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, &v.Count) == nil {
 		return nil
 	}
 	var average struct {
@@ -176,27 +180,27 @@ func (v *value) UnmarshalJSON(text []byte) error {
 		Sum   float64 `json:"sum"`
 	}
 	if json.Unmarshal(text, &average) == nil {
-		v.count, v.sum = average.Count, average.Sum
+		v.Count, v.Sum = average.Count, average.Sum
 	}
 	return nil
 }
 
-// take adds the counters of an OSD to all.
-func (d dump) take(all map[string]float64) {
+// Take adds the counters of an OSD to all.
+func (d Dump) Take(all map[string]float64) {
 	for _, c := range osdCounters() {
 		v, ok := d[c.section][c.name]
 		switch {
 		case !ok:
 		case c.sum:
-			all[c.metric.Name] += v.sum
+			all[c.metric.Name] += v.Sum
 		default:
-			all[c.metric.Name] += v.count / max(1, c.per)
+			all[c.metric.Name] += v.Count / max(1, c.per)
 		}
 	}
 	for section, values := range d {
 		if strings.HasPrefix(section, "throttle-") {
-			all[throttled+".count"] += values["wait"].count
-			all[throttled+".time"] += values["wait"].sum
+			all[throttled+".count"] += values["wait"].Count
+			all[throttled+".time"] += values["wait"].Sum
 		}
 	}
 }

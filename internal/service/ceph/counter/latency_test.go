@@ -1,4 +1,4 @@
-package ceph
+package counter
 
 import (
 	"maps"
@@ -104,7 +104,7 @@ func TestPartsInARecord(t *testing.T) {
 		}
 	}
 	var declared []string
-	for _, m := range partMetrics() {
+	for _, m := range PartMetrics() {
 		declared = append(declared, m.Name)
 	}
 	for name := range got {
@@ -118,7 +118,7 @@ func TestPartsInARecord(t *testing.T) {
 		t.Errorf("without means of writes and reads: %v", got)
 	}
 	got = map[string]float64{"processes.generator.cpu": .5}
-	if derive(got, map[string]float64{"iops": 1000}); math.Abs(got["ceph.client_cpu"]-.5*ms) > 1e-12 {
+	if Derive(got, map[string]float64{"iops": 1000}); math.Abs(got["ceph.client_cpu"]-.5*ms) > 1e-12 {
 		t.Errorf("CPU time of clients per operation: %v", got)
 	}
 	got = maps.Clone(counters)

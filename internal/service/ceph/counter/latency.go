@@ -1,4 +1,4 @@
-package ceph
+package counter
 
 import (
 	"slices"
@@ -92,8 +92,8 @@ func (c class) enter(p parts, counters map[string]float64) {
 	}
 }
 
-// partMetrics are the parts of the latency of operations, of writes and of reads.
-func partMetrics() (all []measure.Metric) {
+// PartMetrics are the parts of the latency of operations, of writes and of reads.
+func PartMetrics() (all []measure.Metric) {
 	for _, c := range []class{allClass, writeClass, readClass} {
 		for _, one := range c.parts() {
 			all = append(all, measure.Metric{Name: c.prefix + one.name, Unit: "s", Doc: "part of the mean latency of " + c.what + ": " + one.doc, Better: measure.LowerIsBetter})
@@ -102,16 +102,16 @@ func partMetrics() (all []measure.Metric) {
 	return all
 }
 
-// derive adds what follows from counters of the cluster, of the processes of the load, and from values of the load.
-func derive(counters, values map[string]float64) {
+// Derive adds what follows from counters of the cluster, of the processes of the load, and from values of the load.
+func Derive(counters, values map[string]float64) {
 	divideLatency(counters, values)
 	if used, known := counters["processes.generator.cpu"]; known && values["iops"] > 0 {
-		counters[clientMetric().Name] = used / values["iops"]
+		counters[ClientMetric().Name] = used / values["iops"]
 	}
 }
 
-// clientMetric is what an operation costs the clients.
-func clientMetric() measure.Metric {
+// ClientMetric is what an operation costs the clients.
+func ClientMetric() measure.Metric {
 	return measure.Metric{Name: "ceph.client_cpu", Unit: "s", Doc: "CPU time of the processes of the load per operation", Better: measure.LowerIsBetter}
 }
 
