@@ -2,122 +2,38 @@ package hci
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
-
-	"plimsoll/bench/causes/scene"
-	"plimsoll/internal/catalog"
-	"plimsoll/internal/finding"
-	"plimsoll/internal/lab"
-	"plimsoll/internal/trial"
 )
 
-// side is a limit of a cluster that is made on purpose.
-type side struct {
-	name    string
-	load    string                                    // settings of the workload storage
-	more    string                                    // further lines of the study
-	service string                                    // further settings of the cluster
-	plant   func(s *scene.Scene, osds []string) error // once the OSDs run; nil for nothing
-	named   func(e finding.Explanation) bool          // the explanation that is right
+// outcome is what became of one run of a limit.
+type outcome struct {
+	Limit   string   `json:"limit"`
+	Seed    uint64   `json:"seed"`
+	Named   bool     `json:"named"`          // it was named first; without a limit, nothing was
+	Said    []string `json:"said,omitempty"` // all explanations, as rule: sentence
+	Void    string   `json:"void,omitempty"` // why there is no result
+	Tries   int      `json:"tries"`          // of which all but the last failed
+	Seconds float64  `json:"seconds"`        // of the last
 }
 
-// busy is a load that keeps a cluster busy.
-const busy = "disks: 2, threads: 2, depth: 8"
-
-func says(text string) func(finding.Explanation) bool {
-	return func(e finding.Explanation) bool {
-		return e.Rule == "storage_side" && strings.HasPrefix(e.Sentence.Text, text)
-	}
-}
-
-var sides = []side{
-	{name: "one-thread", load: "disks: 1, threads: 1, depth: 1", named: says("The load limits")},
-	{name: "client-cpu", load: busy, more: "factors: {host.quota: [\"0.1\"]}", named: func(e finding.Explanation) bool {
-		return says("The CPU of the clients limits")(e) || e.Rule == "cpu_quota" && strings.Contains(e.Sentence.Text, "fio")
-	}},
-	{name: "osd-cpu", load: busy, named: func(e finding.Explanation) bool {
-		return says("The OSDs lack CPU")(e) || e.Rule == "cpu_quota" && strings.Contains(e.Sentence.Text, "ceph-osd")
-	}, plant: func(s *scene.Scene, osds []string) error {
-		g, err := s.Group("plimsoll-osds", "cpu")
-		if err == nil {
-			err = g.Quota(20)
-		}
-		return errors.Join(err, joined(g, osds))
-	}},
-	{name: "device", load: busy, named: func(e finding.Explanation) bool {
-		return says("The devices limit")(e) || e.Rule == "io_throttle" && strings.Contains(e.Sentence.Text, "ceph-osd")
-	}, plant: func(s *scene.Scene, osds []string) error {
-		g, err := s.Group("plimsoll-osds", "blkio")
-		if err == nil {
-			err = g.Throttle(diskOf(s), false, 200)
-		}
-		return errors.Join(err, joined(g, osds))
-	}},
-	{name: "network", load: "disks: 2, threads: 1, depth: 4", service: ", network: namespaces, network_latency: 5ms", named: says("The network between the OSDs limits")},
-	{name: "slow-osd", load: busy, named: says("One OSD limits the cluster"), plant: func(s *scene.Scene, osds []string) error {
-		ctx, cancel := context.WithCancel(s)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			stutter(ctx, osds[1])
-		}()
-		s.Undo(func() error {
-			cancel()
-			<-ended
-			return nil
-		})
-		return nil
-	}},
-	{name: "a/a", load: busy, more: "factors: {storage.working_set: [100%, 99.9%]}"},
-}
-
-func joined(g *scene.Group, osds []string) (all error) {
-	if g == nil {
-		return nil
-	}
-	for _, pid := range osds {
-		all = errors.Join(all, g.Join(pid))
-	}
-	return all
-}
-
-// stutter stops a process half of the time.
-func stutter(ctx context.Context, pid string) {
-	tick := time.NewTicker(40 * time.Millisecond)
-	defer tick.Stop()
-	signal := "-STOP"
-	for {
-		_ = exec.Command("kill", signal, pid).Run()
-		signal = map[string]string{"-STOP": "-CONT", "-CONT": "-STOP"}[signal]
-		select {
-		case <-ctx.Done():
-			_ = exec.Command("kill", "-CONT", pid).Run()
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// diskOf is the disk under the folder of the scene.
-func diskOf(s *scene.Scene) string {
-	out, err := s.Run("df", "--output=source", s.Dir)
-	if err != nil {
-		return ""
-	}
-	lines := strings.Fields(out)
-	return lines[len(lines)-1]
+// settings are what the command line asks for.
+type settings struct {
+	runs   int
+	seed   uint64
+	unseen bool
+	again  bool
+	keep   string
+	asJSON bool
 }
 
 // Sides makes limits of a cluster on purpose, where the arguments ask for it, and counts how often the report names them.
@@ -125,129 +41,128 @@ func Sides(args []string) (ran bool, err error) {
 	if len(args) == 0 || args[0] != "sides" {
 		return false, nil
 	}
+	var o settings
 	f := flag.NewFlagSet("sides", flag.ContinueOnError)
-	runs := f.Int("runs", 1, "runs of each limit")
-	if err := f.Parse(args[1:]); err != nil {
+	f.IntVar(&o.runs, "runs", 1, "runs of each limit")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the first run")
+	f.BoolVar(&o.unseen, "held-out", false, "only the limits that the rule was not made with")
+	f.StringVar(&o.keep, "keep", "", "folder that takes the results of each run")
+	f.BoolVar(&o.again, "again", false, "judge the results in the folder of --keep, and make no limits")
+	f.BoolVar(&o.asJSON, "json", false, "print the outcome of each run as JSON")
+	switch err := f.Parse(args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		return true, nil
+	case err != nil:
 		return true, err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	chosen, err := choose(f.Args(), o.unseen)
+	if err != nil {
+		return true, err
+	}
+	if os.Getuid() != 0 && !o.again {
+		return true, errors.New("making limits needs root")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "LIMIT\tRUNS\tNAMED")
-	for _, one := range sides {
-		if f.NArg() > 0 && !slices.Contains(f.Args(), one.name) {
+	all, err := o.run(ctx, chosen)
+	return true, errors.Join(err, o.print(os.Stdout, chosen, all))
+}
+
+// run makes the limits so often, and tells each outcome as it comes.
+func (o settings) run(ctx context.Context, chosen []limit) (all []outcome, err error) {
+	for run := range o.runs {
+		for _, l := range chosen {
+			one, err := o.one(ctx, l, o.seed+uint64(run))
+			if err != nil {
+				return all, err
+			}
+			fmt.Fprintf(os.Stderr, "%s, seed %d, %.0f s: %s\n", one.Limit, one.Seed, one.Seconds, one.text())
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+const (
+	mostTries = 3
+	longest   = 3 * time.Minute // of a try
+)
+
+// one makes a limit, again where that failed. The error is that of an end asked for.
+func (o settings) one(ctx context.Context, l limit, seed uint64) (is outcome, err error) {
+	is = outcome{Limit: l.name, Seed: seed}
+	for is.Tries < mostTries {
+		is.Tries++
+		began := time.Now()
+		within, cancel := context.WithTimeout(ctx, longest)
+		found, err := o.find(within, l, seed)
+		cancel()
+		if ctx.Err() != nil {
+			return is, ctx.Err()
+		}
+		is.Seconds = time.Since(began).Seconds()
+		if err != nil {
+			is.Void = err.Error()
+			fmt.Fprintf(os.Stderr, "%s, seed %d, try %d: %v\n", l.name, seed, is.Tries, err)
 			continue
 		}
-		named := 0
-		for run := range *runs {
-			is, err := one.once(ctx, uint64(run)+1)
-			if err != nil {
-				return true, fmt.Errorf("%s: %w", one.name, err)
-			}
-			if is {
+		is.Void = ""
+		for _, e := range found {
+			is.Said = append(is.Said, e.Rule+": "+e.Sentence.Text)
+		}
+		is.Named = l.named == nil && len(found) == 0 || l.named != nil && len(found) > 0 && l.named(found[0])
+		break
+	}
+	return is, nil
+}
+
+// text is the outcome in a line.
+func (o outcome) text() string {
+	switch {
+	case o.Void != "":
+		return "no result: " + o.Void
+	case len(o.Said) == 0 && o.Named:
+		return "right: nothing named"
+	case len(o.Said) == 0:
+		return "WRONG: nothing named"
+	case o.Named:
+		return "right: " + strings.Join(o.Said, " | ")
+	}
+	return "WRONG: " + strings.Join(o.Said, " | ")
+}
+
+// print prints how often each limit was named, and what was named instead.
+func (o settings) print(w io.Writer, chosen []limit, all []outcome) error {
+	if o.asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "LIMIT\tRUNS\tNAMED")
+	var wrong []outcome
+	for _, l := range chosen {
+		runs, named := 0, 0
+		for _, one := range all {
+			switch {
+			case one.Limit != l.name:
+				continue
+			case one.Named:
 				named++
+			default:
+				wrong = append(wrong, one)
 			}
+			runs++
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\n", one.name, *runs, named)
-	}
-	return true, table.Flush()
-}
-
-// once runs a study with the limit, and reports whether it is named first; without a limit, whether nothing is.
-func (o side) once(ctx context.Context, seed uint64) (named bool, err error) {
-	s, err := scene.New(ctx, os.Args[0], nil, seed, true)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	text := o.study()
-	file := s.Path("side.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return false, err
-	}
-	loaded := make(chan struct{}) // a cluster that is limited from the start takes minutes to start
-	load := sync.OnceFunc(func() { close(loaded) })
-	l := &lab.Lab{Catalog: catalog.All(), Version: "bench", Progress: func(e trial.Event) {
-		if e.Rate > 0 {
-			load()
+		what := l.name
+		if l.named == nil {
+			what += " (nothing)"
 		}
-	}}
-	source, err := l.Read(file, nil)
-	if err != nil {
-		return false, err
+		fmt.Fprintf(table, "%s\t%d\t%d\n", what, runs, named)
 	}
-	dir := s.Path("results")
-	planted := make(chan error, 1)
-	run, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-loaded:
-			planted <- o.plantIn(run, s, dir)
-		case <-run.Done():
-			planted <- nil
-		}
-	}()
-	outcome, err := l.Run(ctx, lab.Request{Source: *source, Dir: dir, Seed: seed})
-	cancel()
-	if failed := <-planted; failed != nil && outcome != nil {
-		return false, failed
+	err := table.Flush()
+	for _, one := range wrong {
+		fmt.Fprintf(w, "%s, seed %d: %s\n", one.Limit, one.Seed, one.text())
 	}
-	if err != nil {
-		return false, err
-	}
-	all := outcome.Findings.Explanations
-	for _, e := range all {
-		fmt.Fprintf(os.Stderr, "%s, seed %d: %s: %s\n", o.name, seed, e.Rule, e.Sentence.Text)
-	}
-	if o.named == nil {
-		return len(all) == 0, nil
-	}
-	return len(all) > 0 && o.named(all[0]), nil
-}
-
-// study is a study of the limited cluster.
-func (o side) study() string {
-	text := fmt.Sprintf(`study: side
-question: Which side limits the cluster?
-platform: local
-service: {ceph: {osds: 3, size: 2GiB%s}}
-workload: {storage: {size: 64MiB, block: 4KiB, read: 0%%, random: 100%%, %s}}
-%s
-measure: {settle: 0s, warmup: 3s, window: 5s, longest: 12s, blocks: 1, retries: 10}
-headline: [iops]
-margin: 100%%
-`, o.service, o.load, o.more)
-	if o.named != nil {
-		text += "goal: {most: iops}\n"
-	} else {
-		text = strings.Replace(text, "blocks: 1", "blocks: 6", 1)
-	}
-	return text
-}
-
-// plantIn finds the OSDs of a study, and makes the limit.
-func (o side) plantIn(ctx context.Context, s *scene.Scene, results string) error {
-	if o.plant == nil {
-		return nil
-	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		files, _ := filepath.Glob(filepath.Join(results, "scratch", "service", "ceph", "osd.*.pid"))
-		var pids []string
-		for _, file := range files {
-			if text, err := os.ReadFile(file); err == nil {
-				pids = append(pids, strings.TrimSpace(string(text)))
-			}
-		}
-		if len(pids) == 3 {
-			return o.plant(s, pids)
-		}
-		select {
-		case <-ctx.Done():
-			return errors.New("the OSDs never ran")
-		case <-tick.C:
-		}
-	}
+	return err
 }
