@@ -74,11 +74,11 @@ func readProcesses(r *Reader, s *State) error {
 		return errors.New("/proc shows no processes")
 	}
 	r.tasksNow = make(map[string]*knownTask, len(r.tasks))
+	r.origins(s)
 	r.detail(s, now)
 	r.tasks = r.tasksNow
 	r.follow(s)
 	r.placements(s)
-	r.origins(s)
 	r.previous = now
 	for pid := range r.known {
 		if _, alive := now[pid]; !alive {
@@ -116,7 +116,13 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 		}
 		now[p.PID], weight[p.PID] = age, use
 	}
-	slices.SortFunc(s.Processes, func(a, b Process) int { return cmp.Compare(weight[b.PID], weight[a.PID]) })
+	own := func(p *Process) bool { return p.Origin != "" } // first, whatever else the host does
+	slices.SortFunc(s.Processes, func(a, b Process) int {
+		if own(&a) != own(&b) {
+			return map[bool]int{true: -1, false: 1}[own(&a)]
+		}
+		return cmp.Compare(weight[b.PID], weight[a.PID])
+	})
 	detailed := 0
 	for i := range s.Processes {
 		p := &s.Processes[i]
