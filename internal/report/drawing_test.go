@@ -206,6 +206,18 @@ func (d *drawing) mark(e *element, g group, row int) {
 		}
 		return
 	}
+	if x, ok := e.attr("x"); ok && strings.HasPrefix(class, "part ") {
+		w, _ := e.attr("width")
+		high, _ := e.attr("data-high")
+		from, wide := coordinates(d.t, x)[0], coordinates(d.t, w)[0]
+		if low, ok := e.attr("data-low"); ok {
+			d.near(g.xaxis, row, low, from)
+		} else if math.Abs(from-d.rulers[g.xaxis].pixel(0)) >= 0.5 {
+			d.t.Errorf("%s: a bar does not begin at 0", d.what)
+		}
+		d.near(g.xaxis, row, high, from+wide)
+		return
+	}
 	if x, ok := e.attr("x"); ok && class == "expected" {
 		w, _ := e.attr("width")
 		d.near(g.xaxis, row, "expected low", coordinates(d.t, x)[0])

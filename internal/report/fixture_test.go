@@ -40,6 +40,7 @@ type fixture struct {
 	peak     bool     // each trial searches for a peak
 	cycles   bool     // cycles and instructions are counted
 	hosted   bool     // the states of the hosts were recorded
+	cluster  bool     // disks are images of a storage cluster
 	guests   int      // that share the load, each getting less than the one before it; 0 for one machine
 }
 
@@ -169,6 +170,9 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 		"disk.queue": 0.93 * depth * math.Exp(f.noise*g.NormFloat64()), "disk.busy": min(1, 0.71*f.gain[t.Arm]) * math.Exp(f.noise*g.NormFloat64()/3),
 		"cpu.interrupts": 1.1 * rate * math.Exp(f.noise*g.NormFloat64()), "cpu.context_switches": 2.2 * rate * math.Exp(f.noise*g.NormFloat64()),
 		"pressure.io": 0.4 * math.Exp(f.noise*g.NormFloat64()),
+	}
+	if f.cluster {
+		addCluster(&r, f.noise*g.NormFloat64())
 	}
 	if f.cycles {
 		path, cpi := []float64{1, 1.041}[t.Arm], []float64{1, 1.017}[t.Arm]
@@ -322,6 +326,9 @@ func fixtures() map[string]fixture {
 		"sweep": {
 			name: "depth-sweep", question: "How many outstanding I/Os does this device want?",
 			levels: []string{"1", "2", "4", "8", "16"}, gain: []float64{1, 1.7, 2.6, 3.1, 3.2}, slower: []float64{1, 1.1, 1.4, 2.3, 4.6}, noise: 0.012, blocks: 6, limit: 500e-6,
+		},
+		"cluster": {
+			name: "copies", question: "What does another site cost?", levels: []string{"1", "2", "4"}, gain: []float64{1, .8, .7}, slower: []float64{1, 1.2, 1.3}, noise: 0.012, blocks: 6, cluster: true,
 		},
 		"sighted": {
 			name: "layout", question: "Does it matter what a guest sees of its processors?",

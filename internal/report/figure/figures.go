@@ -20,6 +20,8 @@ func All() []chart.Figure {
 			Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."},
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,
 			Doc: "Rate of each machine, or each server of a service, in each arm: its mean over the trials, and a line from the smallest to the largest. Identical machines with different rates did not share fairly. The table has the CPU time of each guest: vCPUs running, vCPUs ready but waiting for a CPU, and other threads of the hypervisor, in CPUs."},
+		{Name: "path", Place: chart.InFigures, Table: pathTable, Draw: drawPath,
+			Doc: "Means of each arm. Above, the parts of the latency that clients see, in the order of the path. In the middle, bytes on the devices per byte of the clients, and below each bar the bytes per second and sizes on the way. At the bottom, CPU time. What was not counted is left out."},
 		{Name: "faults", Place: chart.InFigures, Table: faultsTable,
 			Doc: "Failed operations in the measurement windows of all trials, void ones included, by what the system under test called the fault."},
 		{Name: "load-latency", Place: chart.InFigures, Table: loadLatencyTable, Draw: drawLoadLatency,

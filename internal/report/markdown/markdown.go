@@ -38,6 +38,7 @@ func Write(w io.Writer, in report.Input) error {
 	if len(f.Faults) > 0 {
 		b.WriteByte('\n')
 	}
+	markdownPaths(s, &b)
 	if t := f.Tuning; t != nil {
 		fmt.Fprintf(&b, "\nTuning rounds, to %s:\n\n", escapeMarkdown(t.Aim()))
 		for i := range t.Rounds {

@@ -38,6 +38,7 @@ func Write(w io.Writer, in report.Input) error {
 	t.scaleOut(s)
 	t.limits(s)
 	t.faults(s)
+	t.paths(s)
 	t.story(s)
 	t.reasons(s)
 	t.accounts(s)
