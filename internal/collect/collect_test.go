@@ -134,9 +134,9 @@ func TestPartsAndNodes(t *testing.T) {
 	i := &hoststat.Interval{
 		Processes: []hoststat.Process{
 			{Name: "plimsoll", User: .1},
-			{Name: "plimsoll", User: .5, Origin: "/usr/bin/plimsoll worker", RunDelay: .2, Voluntary: 7},
+			{Name: "plimsoll", User: .5, Origin: "/usr/bin/plimsoll worker", Detailed: true, RunDelay: .2, Voluntary: 7},
 			{Name: "postgres", User: .4, System: .3, Origin: "postgres -D /scratch", Detailed: true, Group: "/db", Tasks: []hoststat.Thread{{Moves: 3}}},
-			{Name: "cc1", User: 2, Involuntary: 9},
+			{Name: "cc1", User: 2, Detailed: true, Involuntary: 9},
 			{Name: "kworker/0:1", System: .25},
 		},
 		Groups: []cgroup.Group{{Path: "/db", Throttled: .5, ThrottledPeriods: 3}, {Path: "/", LimitHits: 2}},
@@ -163,6 +163,11 @@ func TestPartsAndNodes(t *testing.T) {
 		if got, ok := values[name]; !ok || math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
+	}
+	unread := map[string]float64{}
+	flattenProcesses(&hoststat.Interval{Processes: []hoststat.Process{{Name: "ceph-osd", User: .3, Origin: "sh start.sh"}}}, true, unread)
+	if _, known := unread["processes.service.run_delay"]; known || unread["processes.service.cpu"] != .3 {
+		t.Errorf("a process whose threads were not read has %v", unread)
 	}
 	one := map[string]float64{}
 	flattenSpread("x", []float64{0, 0}, one)

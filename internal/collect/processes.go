@@ -41,6 +41,9 @@ func flattenProcesses(i *hoststat.Interval, served bool, values map[string]float
 		}
 		at := "processes." + string(part) + "."
 		values[at+"cpu"] += p.Busy()
+		if !p.Detailed { // its threads were not read
+			continue
+		}
 		values[at+"run_delay"] += p.RunDelay
 		values[at+"switches.voluntary"] += p.Voluntary
 		values[at+"switches.involuntary"] += p.Involuntary

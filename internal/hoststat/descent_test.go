@@ -18,7 +18,7 @@ func TestProcessesOfTheLabAreReadInDetail(t *testing.T) {
 	}
 	const lab, ours = 2, 200
 	add(lab, 1, 0)
-	add(ours, lab, 1000)
+	add(ours, lab, 10) // 0.1 s
 	for pid := 100; pid < 150; pid++ {
 		add(pid, 1, 100000)
 	}

@@ -94,9 +94,9 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 	used := func(p *Process) float64 {
 		before, known := r.previous[p.PID]
 		switch {
-		case len(r.previous) == 0:
-			return p.Busy() * 1e-3 // the first reading: those with the most CPU time so far
-		case !known || before.started != p.Started:
+		case len(r.previous) == 0 && p.Origin == "":
+			return p.Busy() * 1e-3 // the first reading: those with the most CPU time so far, and all of the lab
+		case !known || before.started != p.Started: // in the first reading, of the lab
 			before = processAge{}
 		}
 		use := p.Busy() - before.busy + p.Reaped - before.reaped
