@@ -22,11 +22,16 @@ func TestStorageSide(t *testing.T) {
 	}
 	for name, w := range map[string]world{
 		"one OSD":       side(map[string]float64{"ceph.slowest.ratio": 4}, 32),
-		"CPU of OSDs":   side(map[string]float64{"processes.service.run_delay": 3}, 32),
+		"CPU of OSDs":   side(map[string]float64{"processes.service.run_delay": 30}, 32),
 		"CPU of client": side(map[string]float64{"ceph.latency.client": .008, "ceph.latency.commit": .001, "ceph.latency.flush": .0005, "ceph.latency.copies": .0002, "ceph.latency.rest": .0003, "processes.generator.run_delay": 2}, 32),
 		"network":       side(map[string]float64{"ceph.latency.commit": .001, "ceph.latency.flush": .0005, "ceph.latency.copies": .006, "ceph.latency.rest": .0005, "ceph.replicas.latency": .001}, 32),
 		"devices":       side(map[string]float64{"ceph.latency.commit": .007, "ceph.latency.flush": .006, "ceph.latency.copies": .0003, "ceph.latency.rest": .0002, "ceph.replicas.latency": .007, "ceph.flushes.time": 3.6}, 32),
 		"concurrency":   side(nil, 2),
+		"reads": side(map[string]float64{
+			"ceph.writes.count": 0, "ceph.reads.count": 100, "ceph.latency.commit": 0, "ceph.latency.flush": 0, "ceph.latency.copies": 0, "ceph.latency.read": .003, "ceph.latency.queue": .004, "ceph.device_reads.time": 6,
+		}, 32),
+		"throttle":    side(map[string]float64{"ceph.latency.client": .008, "ceph.latency.commit": .001, "ceph.latency.flush": .0005, "ceph.latency.copies": .0002, "ceph.latency.rest": .0003, "ceph.throttle.time": 0, "ceph.throttle.refusals": 2000}, 32),
+		"image limit": side(map[string]float64{"ceph.latency.client": .008, "ceph.latency.commit": .001, "ceph.latency.flush": .0005, "ceph.latency.copies": .0002, "ceph.latency.rest": .0003, "ceph.qos.iops": 10100}, 32),
 	} {
 		t.Run(name, func(t *testing.T) { fires(t, w, rule, rule+" "+name) })
 	}
@@ -36,6 +41,9 @@ func TestStorageSide(t *testing.T) {
 	even := side(map[string]float64{"ceph.slowest.ratio": 4}, 32)
 	even.arms, even.study, even.demand = []float64{1, 1}, nil, threads(32, 32) // A/A
 	silent(t, even, rule)
+	notJudged(t, side(nil, 32), rule+": no ceph.throttle.time counter, which tells of throttles of the OSDs")
+	far := side(map[string]float64{"ceph.latency.client": .008, "ceph.latency.commit": .001, "ceph.latency.flush": .0005, "ceph.latency.copies": .0002, "ceph.latency.rest": .0003, "ceph.throttle.time": 0}, 32)
+	notJudged(t, far, rule+": most of the latency is outside the OSDs, and no counter tells of the network between clients and OSDs")
 	without := side(nil, 2)
 	without.values = counting(map[string]float64{"ceph.operations": 100})
 	notJudged(t, without, rule+": no ceph.latency.client counter")

@@ -33,6 +33,8 @@ type Rule struct {
 	Closed bool
 	// Check evaluates one arm; nil if the rule does not apply.
 	Check func(c *Case, arm int) *Found
+	// Lacks names what is missing to tell where Check found nothing, although the study asks for limits; empty for nothing. It may be nil.
+	Lacks func(c *Case, arm int) string
 }
 
 // All lists the rules. Rules that question the validity of the results come first; the first
@@ -101,6 +103,10 @@ func Explain(c *Case, rules []Rule, best int) (found []finding.Explanation, notJ
 				found = append(found, c.Explained(r.Name, arm, f))
 			} else if len(c.Table.Of[arm]) == 0 {
 				note(r.Name + ": no valid trial")
+			} else if r.Lacks != nil && limits {
+				if lack := r.Lacks(c, arm); lack != "" {
+					note(r.Name + ": " + lack)
+				}
 			}
 		}
 	}

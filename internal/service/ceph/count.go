@@ -46,6 +46,10 @@ func (c *cluster) countOSDs(ctx context.Context) (all map[string]float64, answer
 	is := c.space.of(space{all[counter.Stored], all[counter.Allocated]})
 	all[counter.Stored], all[counter.Allocated] = is.stored, is.allocated
 	all[counter.Down] = float64(c.daemons.osds - len(read))
+	c.mu.Lock()
+	pool := c.policy
+	c.mu.Unlock()
+	countLimits(ctx, c.daemons.machine, path.Join(c.daemons.dir, pool.confFile()), pool.name(), all)
 	return all, slices.Sorted(maps.Keys(read)), c.network.count(ctx, all)
 }
 
@@ -96,14 +100,24 @@ func gauge(metric string) bool {
 	return slices.Contains([]string{counter.Resident, counter.Stored, counter.Allocated}, metric)
 }
 
-// outlier is the OSD with the slowest commits between two readings, and how many times as slow as the median they were.
+// outlier is the OSD with the slowest commits or reads of its device between two readings, and how many times as slow as the median they were.
 func outlier(before, after map[int]map[string]float64) (osd int, ratio float64, ok bool) {
-	const least = 10 // commits
+	for _, stage := range []string{"ceph.commits", "ceph.device_reads"} {
+		if n, by, known := outlierOf(stage, before, after); known && (!ok || by > ratio) {
+			osd, ratio, ok = n, by, true
+		}
+	}
+	return osd, ratio, ok
+}
+
+// outlierOf is the slowest OSD at one stage.
+func outlierOf(stage string, before, after map[int]map[string]float64) (osd int, ratio float64, ok bool) {
+	const least = 10 // of the stage
 	var all []float64
 	most := 0.0
 	for _, n := range slices.Sorted(maps.Keys(after)) {
-		count := after[n]["ceph.commits.count"] - before[n]["ceph.commits.count"]
-		mean := (after[n]["ceph.commits.time"] - before[n]["ceph.commits.time"]) / count
+		count := after[n][stage+".count"] - before[n][stage+".count"]
+		mean := (after[n][stage+".time"] - before[n][stage+".time"]) / count
 		if count < least || mean <= 0 {
 			continue
 		}

@@ -19,6 +19,12 @@ func TestSlowestOSD(t *testing.T) {
 	if _, _, ok := outlier(before, after); ok {
 		t.Error("two OSDs have no median that one of them could exceed")
 	}
+	for n, seconds := range []float64{.1, .1, .5} {
+		after[n] = map[string]float64{"ceph.device_reads.count": 100, "ceph.device_reads.time": seconds}
+	}
+	if osd, ratio, ok := outlier(nil, after); !ok || osd != 2 || math.Abs(ratio-5) > 1e-9 {
+		t.Errorf("got osd.%d, %v times the median reads, %v", osd, ratio, ok)
+	}
 	if _, _, ok := outlier(nil, nil); ok {
 		t.Error("no OSD is slowest")
 	}

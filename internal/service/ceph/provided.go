@@ -120,6 +120,7 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 	if is.Known {
 		counters[counter.Degraded] = all.worst.Turn(is.Groups)
 	}
+	countLimits(ctx, m.machine, m.conf, pool, counters)
 	return counters, nil
 }
 

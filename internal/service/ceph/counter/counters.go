@@ -85,6 +85,7 @@ const (
 	Stored      = "ceph.stored"
 	Allocated   = "ceph.allocated"
 	throttled   = "ceph.throttle"
+	refused     = "ceph.throttle.refusals"
 
 	NetworkRTT   = "ceph.network.rtt"
 	SitesRTT     = "ceph.sites.rtt"
@@ -103,8 +104,8 @@ func Metrics() []measure.Metric {
 		{Name: Up, Unit: "1", Doc: "number of OSDs that answer"},
 		{Name: Down, Unit: "1", Doc: "number of OSDs that do not answer, or of a cluster you provide, that are down or were in the load and are not marked out"},
 		{Name: Degraded, Unit: "1", Doc: "number of placement groups without all copies, at most"},
-		{Name: Slowest, Unit: "1", Doc: "number of the OSD with the slowest commits"},
-		{Name: SlowestBy, Unit: "1", Doc: "ratio of its mean commit latency to the median of the OSDs"},
+		{Name: Slowest, Unit: "1", Doc: "number of the OSD whose commits, or reads of the device, are slowest against the median of the OSDs"},
+		{Name: SlowestBy, Unit: "1", Doc: "ratio of its mean latency of these to the median"},
 		{Name: NetworkRTT, Unit: "s", Doc: "round trip between two OSDs in namespaces on the same site, measured by a TCP connection"},
 		{Name: SitesRTT, Unit: "s", Doc: "the same between OSDs on different sites"},
 		{Name: NetworkBytes, Unit: "B/s", Doc: "bytes of packets that the router between the OSDs forwards"},
@@ -116,10 +117,11 @@ func Metrics() []measure.Metric {
 			all = append(all, c.metric)
 		}
 	}
-	return append(all,
-		measure.Metric{Name: throttled + ".count", Unit: "1/s", Doc: "number of waits for a throttle of the OSDs"},
-		measure.Metric{Name: throttled + ".time", Unit: "s/s", Doc: "time of waits for a throttle of the OSDs, in seconds per second"},
-	)
+	return slices.Concat(all, []measure.Metric{
+		{Name: throttled + ".count", Unit: "1/s", Doc: "number of waits for a throttle of the OSDs"},
+		{Name: throttled + ".time", Unit: "s/s", Doc: "time of waits for a throttle of the OSDs, in seconds per second"},
+		{Name: refused, Unit: "1/s", Doc: "messages of clients that a throttle of the OSDs refused to read yet: one per millisecond for each connection that waits"},
+	}, LimitMetrics())
 }
 
 // Drained are ratios over a load and what the OSDs still write after it.
@@ -201,6 +203,9 @@ func (d Dump) Take(all map[string]float64) {
 		if strings.HasPrefix(section, "throttle-") {
 			all[throttled+".count"] += values["wait"].Count
 			all[throttled+".time"] += values["wait"].Sum
+		}
+		if strings.HasPrefix(section, "throttle-osd_client_") { // read again after 1 ms: ProtocolV2::throttle_message (src/msg/async/ProtocolV2.cc)
+			all[refused] += values["get_or_fail_fail"].Count
 		}
 	}
 }

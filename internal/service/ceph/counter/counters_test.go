@@ -36,14 +36,14 @@ func TestCountersOfARecordedOSD(t *testing.T) {
 func TestCountersThatAddUp(t *testing.T) {
 	var d Dump
 	if err := json.Unmarshal([]byte(`{
-		"throttle-osd_client_bytes": {"val": 7, "wait": {"avgcount": 3, "sum": 0.5, "avgtime": 0.16}}, "throttle-bluestore_throttle_bytes": {"wait": {"avgcount": 1, "sum": 0.25}},
+		"throttle-osd_client_bytes": {"val": 7, "get_or_fail_fail": 40, "wait": {"avgcount": 3, "sum": 0.5, "avgtime": 0.16}}, "throttle-bluestore_throttle_bytes": {"wait": {"avgcount": 1, "sum": 0.25}},
 		"bluestore": {"bluestore_write_new": 448, "bluestore_write_small_unused": 2, "deferred_write_ops": 298, "kv_commit_lat": {"avgcount": 30, "sum": 1}}, "bluefs": {"logged_bytes": 122880}
 	}`), &d); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]float64{}
 	d.Take(all)
-	for name, want := range map[string]float64{"ceph.throttle.count": 4, "ceph.throttle.time": .75, "ceph.device_writes.count": 448 + 2 + 298 + 30 + 30} {
+	for name, want := range map[string]float64{"ceph.throttle.count": 4, "ceph.throttle.time": .75, "ceph.throttle.refusals": 40, "ceph.device_writes.count": 448 + 2 + 298 + 30 + 30} {
 		if all[name] != want {
 			t.Errorf("%s is %v, want %v", name, all[name], want)
 		}
