@@ -70,26 +70,45 @@ func diskOf(s *scene.Scene) string {
 	return lines[len(lines)-1]
 }
 
-// osdsOf waits for the OSDs of a study, and returns their processes in order.
-func osdsOf(ctx context.Context, results string, n int) ([]string, error) {
+// cluster is a cluster that runs.
+type cluster struct {
+	dir  string
+	osds []string // processes, in order
+}
+
+// clusterOf waits for the OSDs of a study.
+func clusterOf(ctx context.Context, results string, n int) (cluster, error) {
+	c := cluster{dir: filepath.Join(results, "scratch", "service", "ceph")}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		files, _ := filepath.Glob(filepath.Join(results, "scratch", "service", "ceph", "osd.*.pid"))
+		files, _ := filepath.Glob(filepath.Join(c.dir, "osd.*.pid"))
 		slices.Sort(files)
-		var pids []string
+		c.osds = nil
 		for _, file := range files {
 			if text, err := os.ReadFile(file); err == nil {
-				pids = append(pids, strings.TrimSpace(string(text)))
+				c.osds = append(c.osds, strings.TrimSpace(string(text)))
 			}
 		}
-		if len(pids) == n {
-			return pids, nil
+		if len(c.osds) == n {
+			return c, nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.New("the OSDs never ran")
+			return c, errors.New("the OSDs never ran")
 		case <-tick.C:
 		}
 	}
+}
+
+// option sets an option of all OSDs.
+func (c cluster) option(s *scene.Scene, name, value string) error {
+	_, err := s.Run("env", "-u", "CEPH_ARGS", "ceph", "--conf", filepath.Join(c.dir, "ceph.conf"), "--connect-timeout", "10", "tell", "osd.*", "config", "set", name, value)
+	return err
+}
+
+// images sets an option of all images in a pool.
+func (c cluster) images(s *scene.Scene, pool, name, value string) error {
+	_, err := s.Run("env", "-u", "CEPH_ARGS", "rbd", "--conf", filepath.Join(c.dir, "ceph.conf"), "config", "pool", "set", pool, name, value)
+	return err
 }

@@ -24,6 +24,8 @@ type outcome struct {
 	Void    string   `json:"void,omitempty"` // why there is no result
 	Tries   int      `json:"tries"`          // of which all but the last failed
 	Seconds float64  `json:"seconds"`        // of the last
+
+	Recorded *recorded `json:"recorded,omitempty"`
 }
 
 // settings are what the command line asks for.
@@ -65,7 +67,7 @@ func Sides(args []string) (ran bool, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	all, err := o.run(ctx, chosen)
-	return true, errors.Join(err, o.print(os.Stdout, chosen, all))
+	return true, errors.Join(err, o.print(chosen, all))
 }
 
 // run makes the limits so often, and tells each outcome as it comes.
@@ -84,7 +86,7 @@ func (o settings) run(ctx context.Context, chosen []limit) (all []outcome, err e
 }
 
 const (
-	mostTries = 3
+	mostTries = 5
 	longest   = 3 * time.Minute // of a try
 )
 
@@ -95,7 +97,7 @@ func (o settings) one(ctx context.Context, l limit, seed uint64) (is outcome, er
 		is.Tries++
 		began := time.Now()
 		within, cancel := context.WithTimeout(ctx, longest)
-		found, err := o.find(within, l, seed)
+		found, records, err := o.find(within, l, seed)
 		cancel()
 		if ctx.Err() != nil {
 			return is, ctx.Err()
@@ -110,7 +112,7 @@ func (o settings) one(ctx context.Context, l limit, seed uint64) (is outcome, er
 		for _, e := range found {
 			is.Said = append(is.Said, e.Rule+": "+e.Sentence.Text)
 		}
-		is.Named = l.named == nil && len(found) == 0 || l.named != nil && len(found) > 0 && l.named(found[0])
+		is.Named, is.Recorded = l.right(found), record(records)
 		break
 	}
 	return is, nil
@@ -131,18 +133,23 @@ func (o outcome) text() string {
 	return "WRONG: " + strings.Join(o.Said, " | ")
 }
 
-// print prints how often each limit was named, and what was named instead.
-func (o settings) print(w io.Writer, chosen []limit, all []outcome) error {
-	if o.asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(all)
+// print prints all outcomes where JSON is asked for, and the summary.
+func (o settings) print(chosen []limit, all []outcome) error {
+	if !o.asJSON {
+		return summarise(os.Stdout, chosen, all)
 	}
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return errors.Join(e.Encode(all), summarise(os.Stderr, chosen, all))
+}
+
+// summarise prints how often each limit was named, and what was named instead.
+func summarise(w io.Writer, chosen []limit, all []outcome) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "LIMIT\tRUNS\tNAMED")
+	fmt.Fprintln(table, "LIMIT\tRUNS\tNAMED\tNO RESULT")
 	var wrong []outcome
 	for _, l := range chosen {
-		runs, named := 0, 0
+		runs, named, void := 0, 0, 0
 		for _, one := range all {
 			switch {
 			case one.Limit != l.name:
@@ -153,12 +160,15 @@ func (o settings) print(w io.Writer, chosen []limit, all []outcome) error {
 				wrong = append(wrong, one)
 			}
 			runs++
+			if one.Void != "" {
+				void++
+			}
 		}
 		what := l.name
 		if l.named == nil {
 			what += " (nothing)"
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\n", what, runs, named)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\n", what, runs, named, void)
 	}
 	err := table.Flush()
 	for _, one := range wrong {

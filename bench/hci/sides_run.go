@@ -14,11 +14,12 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/trial"
 )
 
-// find runs a study with the limit, or judges its results again, and returns the explanations.
-func (o settings) find(ctx context.Context, l limit, seed uint64) (found []finding.Explanation, err error) {
+// find runs a study with the limit, or judges its results again, and returns the explanations and the records.
+func (o settings) find(ctx context.Context, l limit, seed uint64) (found []finding.Explanation, records []measure.Record, err error) {
 	kept := ""
 	if o.keep != "" {
 		kept = filepath.Join(o.keep, fmt.Sprintf("%s-%d", strings.ReplaceAll(l.name, "/", ""), seed))
@@ -26,26 +27,29 @@ func (o settings) find(ctx context.Context, l limit, seed uint64) (found []findi
 	if o.again {
 		outcome, err := (&lab.Lab{Catalog: catalog.All(), Version: "bench"}).Judge(kept)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return outcome.Findings.Explanations, nil
+		return outcome.Findings.Explanations, outcome.Input.Records, nil
 	}
 	s, err := scene.New(ctx, os.Args[0], nil, seed, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	outcome, err := l.measure(ctx, s, seed)
 	if err == nil && len(outcome.Findings.Void) == outcome.Findings.Trials {
 		err = fmt.Errorf("no valid trial: %s", outcome.Findings.Void[0].Cause)
 	}
+	if err == nil {
+		err = complete(outcome.Input.Records)
+	}
 	if err == nil && kept != "" {
 		err = keep(s.Path("results"), kept)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return outcome.Findings.Explanations, nil
+	return outcome.Findings.Explanations, outcome.Input.Records, nil
 }
 
 // measure runs the study in the folder of a scene, and makes the limit right before the first load: a cluster that is limited from the start takes
@@ -77,11 +81,11 @@ func (l limit) plantIn(ctx context.Context, s *scene.Scene, results string) erro
 	if l.plant == nil {
 		return nil
 	}
-	pids, err := osdsOf(ctx, results, 3)
+	c, err := clusterOf(ctx, results, 3)
 	if err != nil {
 		return err
 	}
-	return l.plant(s, pids)
+	return l.plant(s, c)
 }
 
 // keep copies the results of a run, without its scratch folder.
@@ -105,4 +109,14 @@ func keep(from, to string) error {
 		}
 		return os.WriteFile(filepath.Join(to, rest), text, 0o644)
 	})
+}
+
+// complete fails if a valid trial has no counters of processes: the host was too busy to read them.
+func complete(records []measure.Record) error {
+	for i := range records {
+		if _, read := records[i].Counters["processes.service.run_delay"]; records[i].Valid() && !read {
+			return fmt.Errorf("trial %d has no counters of the threads of the OSDs: the host was too busy", records[i].Trial)
+		}
+	}
+	return nil
 }

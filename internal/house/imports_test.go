@@ -320,7 +320,7 @@ var allowed = map[string]string{
 	"bench/causes":                      "hosttest",
 	"bench/causes/program":              "",
 	"bench/causes/scene":                "",
-	"bench/hci":                         "catalog finding lab load parameter platforms/local service service/ceph trial",
+	"bench/hci":                         "catalog finding lab load measure parameter platforms/local service service/ceph trial",
 	"bench/kills":                       "agent/fabric hosttest",
 	"bench/tune":                        "catalog finding finding/compare lab measure study trial",
 	"bench/truth":                       "finding finding/judge finding/table measure plan stat study study/timing",
