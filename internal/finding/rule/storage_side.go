@@ -34,7 +34,7 @@ var storageSide = Rule{
 	About: "ceph.operations",
 	Check: func(c *Case, arm int) *Found {
 		p, ok := c.storagePath(arm)
-		if _, limits := c.Scope(arm); !ok || !limits {
+		if _, limits := c.Scope(arm); !ok || !limits || c.Table.OpenLoop(arm) { // a rate that is carried has no limit
 			return nil
 		}
 		for _, side := range sides {
@@ -49,8 +49,11 @@ var storageSide = Rule{
 	},
 	Lacks: func(c *Case, arm int) string {
 		p, ok := c.storagePath(arm)
-		if !ok {
+		switch {
+		case !ok:
 			return ""
+		case c.Table.OpenLoop(arm):
+			return "the cluster carries the rate of the load: a search for the peak finds its limit"
 		}
 		var all []string
 		if p.leads(p.outside) {
