@@ -87,7 +87,7 @@ func (o settings) run(ctx context.Context, chosen []limit) (all []outcome, err e
 
 const (
 	mostTries = 5
-	longest   = 3 * time.Minute // of a try
+	longest   = 5 * time.Minute // of a try
 )
 
 // one makes a limit, again where that failed. The error is that of an end asked for.
