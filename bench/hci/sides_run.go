@@ -111,11 +111,21 @@ func keep(from, to string) error {
 	})
 }
 
-// complete fails if a valid trial has no counters of processes: the host was too busy to read them.
+// mostOthers is the share of the CPUs that other work of the host may use: with more, that is what limits the cluster.
+const mostOthers = 0.5
+
+// complete fails if a valid trial cannot tell: the host was too busy to read the threads of the OSDs, or with other work.
 func complete(records []measure.Record) error {
 	for i := range records {
-		if _, read := records[i].Counters["processes.service.run_delay"]; records[i].Valid() && !read {
-			return fmt.Errorf("trial %d has no counters of the threads of the OSDs: the host was too busy", records[i].Trial)
+		r := &records[i]
+		if !r.Valid() {
+			continue
+		}
+		if _, read := r.Counters["processes.service.run_delay"]; !read {
+			return fmt.Errorf("trial %d has no counters of the threads of the OSDs: the host was too busy", r.Trial)
+		}
+		if others, cpus := r.Counters["processes.others.cpu"], r.Counters["cpu.count"]; cpus > 0 && others > mostOthers*cpus {
+			return fmt.Errorf("trial %d ran beside other work, which used %.2f of %.0f CPUs", r.Trial, others, cpus)
 		}
 	}
 	return nil

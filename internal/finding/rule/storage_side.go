@@ -182,6 +182,9 @@ func delayedOSDs(c *Case, arm int, p *storagePath) *Found { return lackOfCPU(c, 
 
 func lackOfCPU(c *Case, arm int, p *storagePath, least float64) *Found {
 	s, ok := c.osdsStarved(arm)
+	if ok && s.throttled < quotaBinds && p.outstanding < p.osds { // idle OSDs would take more operations
+		return nil
+	}
 	within := p.inside() >= mostOfTime*p.whole() || s.throttled >= quotaBinds // a quota also stops what reads from clients
 	if !ok || s.perCPU < least || s.waiting < max(leastBlocked, delaysMany*p.outstanding) && s.throttled < quotaBinds || !within {
 		return nil
