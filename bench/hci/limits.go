@@ -63,7 +63,8 @@ func limits() []limit {
 		{name: "device", load: busy, named: either(backDevices, "io_throttle", "ceph-osd"), plant: func(s *scene.Scene, c cluster) error {
 			return confine(s, scene.Disks(), c.osds, func(g *scene.Group) error { return g.Throttle(diskOf(s), false, 200) })
 		}},
-		{name: "network", load: busy, service: ", network: namespace, network_rate: 2MiB", named: says(backNetwork)},
+		{name: "network", load: "disks: 2, size: 64MiB, read: 0%, threads: 1, depth: 4", service: ", network: namespaces, network_latency: 5ms", named: says(backNetwork)},
+		{name: "network-rate", load: busy, service: ", network: namespaces, network_rate: 1MiB", named: says(backNetwork)},
 		{name: "slow-osd", load: busy, named: says(oneOSD + " the cluster: osd.1"), plant: func(s *scene.Scene, c cluster) error {
 			return stutter(s, c.osds[1])
 		}},

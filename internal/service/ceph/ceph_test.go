@@ -42,9 +42,13 @@ func here(t *testing.T) platform.Machine {
 }
 
 func TestRealContract(t *testing.T) {
+	absent := []string{counter.NetworkRTT, counter.SitesRTT, counter.NetworkBytes, counter.NetworkDrops, counter.NetworkCPU} // without a router
+	for _, m := range counter.LimitMetrics() {                                                                               // and without limits of images
+		absent = append(absent, m.Name)
+	}
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
-		Absent:     []string{counter.NetworkRTT, counter.SitesRTT, counter.NetworkBytes, counter.NetworkDrops, counter.NetworkCPU}, // without a router
+		Absent:     absent,
 		Unobserved: []string{"address", "pool", "fault", "fault_time"},
 		Settings: []parameter.Settings{
 			nil,
