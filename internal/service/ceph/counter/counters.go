@@ -121,7 +121,7 @@ func Metrics() []measure.Metric {
 		{Name: throttled + ".count", Unit: "1/s", Doc: "number of waits for a throttle of the OSDs"},
 		{Name: throttled + ".time", Unit: "s/s", Doc: "time of waits for a throttle of the OSDs, in seconds per second"},
 		{Name: refused, Unit: "1/s", Doc: "messages of clients that a throttle of the OSDs refused to read yet: one per millisecond for each connection that waits"},
-	}, LimitMetrics())
+	}, limitMetrics())
 }
 
 // Drained are ratios over a load and what the OSDs still write after it.

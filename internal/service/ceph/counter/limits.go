@@ -20,8 +20,7 @@ var limitOptions = map[string]string{
 	"write_iops": "rbd_qos_write_iops_limit", "write_bytes": "rbd_qos_write_bps_limit",
 }
 
-// LimitMetrics are the limits of images.
-func LimitMetrics() (all []measure.Metric) {
+func limitMetrics() (all []measure.Metric) {
 	for _, name := range []string{"iops", "bytes", "read_iops", "read_bytes", "write_iops", "write_bytes"} {
 		all = append(all, measure.Metric{Name: quality + name, Unit: "1", Doc: "limit per second and image that the pool sets (" + limitOptions[name] + "); absent without a limit"})
 	}
