@@ -32,6 +32,8 @@ type Endpoint struct {
 	User     string `json:"user,omitempty"`
 	Database string `json:"database,omitempty"`
 	Secret   string `json:"secret,omitempty"`
+	// Config is what the file at Address says, for clients on machines that do not have it.
+	Config []byte `json:"config,omitempty"`
 	// Capacity is how much data the service can hold, in bytes; 0 is unknown.
 	Capacity int64 `json:"capacity,omitempty"`
 	// URL is the complete address of a live cluster.

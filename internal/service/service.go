@@ -23,6 +23,8 @@ type Kind struct {
 	Defaults  any // the settings: this struct is the schema (see package parameter)
 	// Needs names what must be installed or set up, as text; empty for nothing.
 	Needs string
+	// Spreads reports that it runs on all machines of its group: see Env.Peers.
+	Spreads bool
 	// Adapts names the settings that a running instance takes on without a restart: see Adapter.
 	Adapts []string
 	// Speaks lists its protocols, such as "redis". A workload names those that it supports; a
@@ -187,6 +189,8 @@ type Env struct {
 	Dir     string // folder on the machine for this instance alone, created by Start and removed by Stop
 	// Host is the address that a private instance listens at; empty is 127.0.0.1.
 	Host string
+	// Peers are the other machines of its group, for a kind that Spreads.
+	Peers []Peer
 	// Via is a prefix of the command line of a private instance, to start it in another
 	// network namespace.
 	Via  []string
@@ -196,6 +200,19 @@ type Env struct {
 	Log   func(format string, args ...any)
 
 	release Releaser // that of the kind
+}
+
+// Peer is another machine that a service runs on.
+type Peer struct {
+	Machine platform.Machine
+	Dir     string // folder on that machine, created by Start and removed by Stop
+	Host    string // the address of the machine to the others; empty is 127.0.0.1
+}
+
+// At is the environment on another machine of the group.
+func (e Env) At(p Peer) Env {
+	e.Machine, e.Dir, e.Host, e.Peers = p.Machine, p.Dir, p.Host, nil
+	return e
 }
 
 // Needs is the requirements of a service.

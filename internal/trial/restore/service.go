@@ -109,12 +109,14 @@ func (r *Restorer) clear(ctx context.Context, s *serve.Services) error {
 	if err := s.Stop(ctx); err != nil {
 		return err
 	}
-	if s.Lodged.Machine == nil { // no service came up; one that did not may have written something
+	if len(s.Lodged) == 0 { // no service came up; one that did not may have written something
 		r.Services(ctx)
 		return nil
 	}
-	if err := r.sweepServer(ctx, s.Lodged); err != nil {
-		return err
+	for _, at := range s.Lodged {
+		if err := r.sweepServer(ctx, at); err != nil {
+			return err
+		}
 	}
 	for _, name := range slices.Clone(r.Journal.Undo.Servers) {
 		if err := r.Journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}); err != nil {

@@ -30,13 +30,13 @@ type Services struct {
 	Machines  *machines.Inventory
 	Journal   *journal.Journal
 	Log       func(format string, args ...any)
-	Simulated bool               // nothing is started in virtual time
-	Current   *Running           // nil while no service runs
-	standing  *service.Running   // that of the arm that was checked last; nil where plimsoll starts it
-	Lodged    machines.Workspace // where a service ran last
-	failed    int                // times in a row that it could not be started
-	Hosting   *Hosting           // nil: no disk of a machine is in the service
-	troubled  int                // times in a row that it was in trouble
+	Simulated bool                 // nothing is started in virtual time
+	Current   *Running             // nil while no service runs
+	standing  *service.Running     // that of the arm that was checked last; nil where plimsoll starts it
+	Lodged    []machines.Workspace // where a service ran last
+	failed    int                  // times in a row that it could not be started
+	Hosting   *Hosting             // nil: no disk of a machine is in the service
+	troubled  int                  // times in a row that it was in trouble
 }
 
 // Folder is the folder of services in the scratch folder. Nothing else is written there.
@@ -47,7 +47,7 @@ type Running struct {
 	Kind     service.Kind
 	Instance service.Instance
 	settings parameter.Settings
-	at       machines.Workspace
+	at       []machines.Workspace
 	before   map[string]float64 // its counters when the load began
 	mute     bool               // it did not do what was asked of it, or did not answer
 	log      []byte             // the end of its log, where that tells events
@@ -102,15 +102,22 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 		return needs, err
 	}
 	_, apart := s.Machines.Platform.(platform.ScratchProvider)
-	server := all.Server()
-	if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
-		return needs, fmt.Errorf("workload %s needs service %s, which plimsoll cannot reach through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
+	servers := serversOf(all, kind)
+	for _, server := range servers {
+		if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
+			return needs, fmt.Errorf("workload %s needs service %s, which plimsoll cannot reach through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
+		}
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {
 		return needs, fmt.Errorf("arm %s: %w", arm.Label, err)
 	}
-	if needs, err = built.Check(ctx, Env(server.At, kind)); err != nil {
+	env := Env(servers[0].At, kind)
+	for _, other := range servers[1:] {
+		at := Env(other.At, kind)
+		env.Peers = append(env.Peers, service.Peer{Machine: at.Machine, Dir: at.Dir})
+	}
+	if needs, err = built.Check(ctx, env); err != nil {
 		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	s.standing = nil
@@ -120,6 +127,15 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 		}
 	}
 	return needs, nil
+}
+
+// serversOf are the machines that a service runs on.
+func serversOf(all machines.Set, kind service.Kind) machines.Set {
+	servers := all.Servers()
+	if !kind.Spreads {
+		return servers[:1]
+	}
+	return servers
 }
 
 // Provided finds where the service of the arm that was checked last listens; nil where plimsoll starts it.
@@ -158,8 +174,11 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, bl
 	if err := s.Stop(ctx); err != nil {
 		return err
 	}
-	server := all.Server()
-	if !slices.Contains(s.Journal.Undo.Servers, server.Name) {
+	servers := serversOf(all, kind)
+	for _, server := range servers {
+		if slices.Contains(s.Journal.Undo.Servers, server.Name) {
+			continue
+		}
 		if err := s.Journal.Append(journal.Entry{Kind: journal.KindServe, Server: server.Name}); err != nil {
 			return err
 		}
@@ -167,20 +186,40 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set, bl
 	if err := s.Machines.MakeScratch(ctx, all); err != nil {
 		return err
 	}
-	env := Env(server.At, kind)
-	env.Seed, env.Block, env.Log = s.Plan.Seed, block, s.Log
-	if c, ok := server.At.Machine.(platform.Connected); ok && len(all) > 1 {
-		if env.Host, err = c.Address(ctx); err != nil {
-			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.At.Machine.Name(), err)
-		}
+	env, err := envOf(ctx, servers, kind, len(all) > 1)
+	if err != nil {
+		return err
 	}
+	env.Seed, env.Block, env.Log = s.Plan.Seed, block, s.Log
 	instance, err := built.Start(ctx, env)
 	if err != nil {
 		return s.unstarted(kind.Name, err)
 	}
 	s.failed = 0
-	s.Current = &Running{Kind: kind, Instance: instance, settings: settings, at: server.At}
+	s.Current = &Running{Kind: kind, Instance: instance, settings: settings}
+	for _, server := range servers {
+		s.Current.at = append(s.Current.at, server.At)
+	}
 	return nil
+}
+
+// envOf is the environment of a service on its machines. Where the study has several machines it listens at their addresses.
+func envOf(ctx context.Context, servers machines.Set, kind service.Kind, several bool) (env service.Env, err error) {
+	for i, server := range servers {
+		at, host := Env(server.At, kind), ""
+		if c, ok := at.Machine.(platform.Connected); ok && several {
+			if host, err = c.Address(ctx); err != nil {
+				return env, fmt.Errorf("start service %s on machine %s: %w", kind.Name, at.Machine.Name(), err)
+			}
+		}
+		if i == 0 {
+			env = at
+			env.Host = host
+			continue
+		}
+		env.Peers = append(env.Peers, service.Peer{Machine: at.Machine, Dir: at.Dir, Host: host})
+	}
+	return env, nil
 }
 
 // adapt has the running service take on the settings of an arm.

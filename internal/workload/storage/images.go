@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,9 @@ func (d *disks) withImages(env workload.Env) *disks {
 	on := *d
 	if env.Target != nil {
 		if e, err := env.Target(protocol); err == nil {
+			if len(e.Config) > 0 {
+				e.Address = path.Join(env.Dir, "ceph-"+e.Database+".conf")
+			}
 			on.pattern.cluster = &imagePool{e}
 			return &on
 		}
@@ -94,7 +98,7 @@ func (d *disks) refuseCluster(ctx context.Context, env workload.Env) error {
 	if p.cluster == nil {
 		return nil
 	}
-	if _, err := env.Machine.ReadFile(ctx, p.cluster.Address); err != nil {
+	if _, err := env.Machine.ReadFile(ctx, p.cluster.Address); err != nil && len(p.cluster.Config) == 0 {
 		return &workload.Refused{Err: fmt.Errorf("machine %s has no %s, which leads to the Ceph cluster: run the load on the machine of the service, or provide the cluster there (%w)", env.Machine.Name(), p.cluster.Address, err)}
 	}
 	if p.cluster.Capacity == 0 {
@@ -103,6 +107,23 @@ func (d *disks) refuseCluster(ctx context.Context, env workload.Env) error {
 	if need := p.Size * parameter.Bytes(p.Disks); need > parameter.Bytes(p.cluster.Capacity) {
 		return &workload.Refused{Err: fmt.Errorf("%d images of %s need %s, but the cluster can hold %s with its redundancy: reduce storage.size or storage.disks, or raise ceph.size or ceph.osds",
 			p.Disks, p.Size, need, parameter.Bytes(p.cluster.Capacity).About())}
+	}
+	return nil
+}
+
+// configure writes the configuration of clients to a machine that does not have it.
+func (p *imagePool) configure(ctx context.Context, env workload.Env, in *manifest) error {
+	if p == nil || len(p.Config) == 0 {
+		return nil
+	}
+	if !slices.Contains(in.Files, p.Address) {
+		in.Files = append(in.Files, p.Address)
+		if err := writeManifest(ctx, env, *in); err != nil {
+			return err
+		}
+	}
+	if err := env.Machine.WriteFile(ctx, p.Address, p.Config); err != nil {
+		return fmt.Errorf("write the configuration of clients of the Ceph cluster: %w", err)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +144,43 @@ func TestCleaningRemovesOwnImagesOnly(t *testing.T) {
 	d.pattern.cluster.Private = true
 	if err := d.pattern.cluster.removeImages(t.Context(), e); err != nil {
 		t.Error(err)
+	}
+}
+
+// A machine without the configuration of the cluster gets it, at a path that the load removes.
+func TestConfigurationOfAClusterElsewhere(t *testing.T) {
+	on := here(t)
+	on.Target = func(string) (load.Endpoint, error) {
+		return load.Endpoint{Network: "ceph", Address: "/on/the/server.conf", Database: "pool", Private: true, Config: []byte("[global]\n")}, nil
+	}
+	d := made(t, nil).at(on)
+	if err := d.refuseCluster(t.Context(), on); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(on.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	have, err := readManifest(t.Context(), on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := d.pattern.cluster.configure(t.Context(), on, &have); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := on.Dir + "/ceph-pool.conf"
+	if text, err := os.ReadFile(file); err != nil || string(text) != "[global]\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if got := d.pattern.cluster.in([]string{"fio"}); !slices.Contains(got, "CEPH_CONF="+file) {
+		t.Errorf("fio is run as %q", got)
+	}
+	on.Target = nil // the service has ended
+	if err := made(t, nil).Clean(t.Context(), on); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(on.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", on.Dir, err)
 	}
 }

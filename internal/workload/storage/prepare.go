@@ -26,6 +26,7 @@ import (
 // needs the same finds it. Arms with more disks share those of arms with fewer.
 type manifest struct {
 	Disks map[string]layout `json:"disks"`
+	Files []string          `json:"files,omitempty"` // beside the disks
 }
 
 // layout is what lies on one disk.
@@ -76,6 +77,9 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 	}
 	have, err := readManifest(ctx, env)
 	if err != nil {
+		return err
+	}
+	if err := d.pattern.cluster.configure(ctx, env, &have); err != nil {
 		return err
 	}
 	on, err := d.places(ctx, env)
@@ -351,7 +355,7 @@ func (d *disks) Clean(ctx context.Context, env workload.Env) error {
 		}
 	}
 	argv := []string{"rm", "-f", "--"}
-	for _, name := range slices.Sorted(maps.Keys(have.Disks)) {
+	for _, name := range slices.Concat(have.Files, slices.Sorted(maps.Keys(have.Disks))) {
 		if !have.Disks[name].Target && path.Dir(name) == env.Dir {
 			argv = append(argv, name)
 		}
