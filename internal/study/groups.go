@@ -39,7 +39,7 @@ var GroupKeys = []Key{
 	{"machines", "how many alike; default 1"},
 	{"settings", "settings of the platform that differ for this group"},
 	{"workload", "the load of its machines: a name, or {NAME: {settings}}; the first group with one is the subject of the study"},
-	{"service", "the service of the study, which runs on the first machine of the group: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it"},
+	{"service", "the service of the study, which runs on the first machine of the group, or on all if it spreads as ceph does: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it"},
 }
 
 // groups parses the machines and their roles. The subject's workload and the service become

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"plimsoll/internal/parameter"
@@ -50,6 +49,7 @@ func Kind() service.Kind {
 		Name:    "ceph",
 		Doc:     "Ceph cluster for block storage, started for the study, or a cluster you provide",
 		Speaks:  []string{protocol},
+		Spreads: true,
 		Adapts:  adapts,
 		Release: releaseLinks,
 		Metrics: counter.Metrics(),
@@ -64,7 +64,7 @@ func build(s Settings) (service.Service, error) {
 	if at, err := s.provided(); at != nil || err != nil {
 		return at, err
 	}
-	p, err := s.policy()
+	p, err := s.policy(1)
 	if err != nil {
 		return nil, err
 	}
@@ -78,43 +78,61 @@ func build(s Settings) (service.Service, error) {
 	if err := errors.Join(s.stretched(r), s.separated()); err != nil {
 		return nil, err
 	}
-	return fresh{s.private(p), slices.Contains(ending, s.Fault)}, nil
+	return owned{s, p}, nil
 }
 
-// fresh is a service that is started again for each trial if a load damages it.
-type fresh struct {
-	service.Private
-	damaged bool
+// owned is a private cluster.
+type owned struct {
+	settings Settings
+	policy   policy
 }
 
-// Varies implements service.Varying.
-func (f fresh) Varies() bool { return f.damaged }
+// Varies implements service.Varying: a load damages it.
+func (o owned) Varies() bool { return slices.Contains(ending, o.settings.Fault) }
 
-// Check also finds folders that are too long for the sockets of the daemons.
-func (f fresh) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	if long := socketOf(env.Dir, "osd.99"); len(long) > longestSocket {
-		return service.Needs{}, fmt.Errorf("%s is too long for a Unix socket: take a shorter folder (--out)", long)
+// Check looks at all machines of the cluster.
+func (o owned) Check(ctx context.Context, env service.Env) (needs service.Needs, err error) {
+	if err := o.settings.spreads(1 + len(env.Peers)); err != nil {
+		return needs, err
 	}
-	return f.Private.Check(ctx, env)
+	l := o.launch(env)
+	for machine, at := range l.environments(env) {
+		if long := socketOf(at.Dir, "osd.99"); len(long) > longestSocket {
+			return needs, fmt.Errorf("%s is too long for a Unix socket: take a shorter folder (--out)", long)
+		}
+		one, err := l.private(machine).Check(ctx, at)
+		if err != nil && len(env.Peers) > 0 {
+			err = fmt.Errorf("machine %s: %w", at.Machine.Name(), err)
+		}
+		if err != nil {
+			return needs, err
+		}
+		if machine == 0 {
+			needs = one
+		}
+	}
+	return needs, nil
+}
+
+// Start starts the daemons of the first machine, and then those of the others.
+func (o owned) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	if err := o.settings.spreads(1 + len(env.Peers)); err != nil {
+		return nil, err
+	}
+	l := o.launch(env)
+	first, err := l.private(0).Start(ctx, env)
+	if err != nil || len(env.Peers) == 0 {
+		return first, err
+	}
+	return l.spread(ctx, env, first.(*service.Running))
 }
 
 // ownMemory is what an OSD takes beside its cache when it does little.
 const ownMemory = 300 << 20
 
-// memory is what all OSDs take.
-func (s Settings) memory() parameter.Bytes { return parameter.Bytes(s.OSDs) * (s.Cache + ownMemory) }
-
-func (s Settings) private(p policy) service.Private {
-	return service.Private{
-		Program: "ceph", Find: findAll, Fits: s.fits, Ports: 2, Root: s.Network == namespaces,
-		Needs: service.Needs{
-			Changes: s.changes(), Disk: int64(s.OSDs) * (64 << 20), Memory: int64(s.memory()), Time: 5*time.Second + time.Duration(s.OSDs)*500*time.Millisecond,
-			Copies: p.redundancy.amplification(), Capacity: int64(s.raw()), Store: p.name(),
-		},
-		Daemon: func(ctx context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
-			return s.daemon(ctx, env, place, p)
-		},
-	}
+// memory is what so many OSDs take.
+func (s Settings) memory(osds int) parameter.Bytes {
+	return parameter.Bytes(osds) * (s.Cache + ownMemory)
 }
 
 // findAll finds all programs of Ceph that a private cluster uses, and returns that of the OSDs.
@@ -133,13 +151,14 @@ func find(ctx context.Context, m platform.Machine, names ...string) (found servi
 	return found, nil
 }
 
-func (s Settings) fits(ctx context.Context, m platform.Machine) error {
+// fits finds a machine that is too small for so many OSDs.
+func (s Settings) fits(ctx context.Context, m platform.Machine, osds int) error {
 	if err := s.fitsNetwork(ctx, m); err != nil {
 		return err
 	}
-	need := s.memory()
+	need := s.memory(osds)
 	if have := service.Memory(ctx, m); have > 0 && need > have/10*9 {
-		return fmt.Errorf("%d OSDs with a cache of %s take about %s, but this host has %s: lower osds or cache", s.OSDs, s.Cache, need.About(), have.About())
+		return fmt.Errorf("%d OSDs with a cache of %s take about %s, but this host has %s: lower osds or cache", osds, s.Cache, need.About(), have.About())
 	}
 	return nil
 }
@@ -149,34 +168,3 @@ func socketOf(dir, daemon string) string { return path.Join(dir, daemon+".asok")
 
 // longestSocket is the longest path of a Unix socket, in bytes.
 const longestSocket = 107
-
-func (s Settings) daemon(ctx context.Context, env service.Env, place service.Location, p policy) (service.Daemon, error) {
-	network, err := s.network(ctx, env, &place)
-	if err != nil {
-		return service.Daemon{}, err
-	}
-	text := s.conf(place)
-	c := &cluster{daemons: network.daemons, network: network, monitor: monitor{env.Machine, path.Join(place.Dir, confFile)}, text: text, policy: p}
-	c.health.Errors = map[int]float64{} // none of a new cluster
-	files := service.Join(service.Files("start.sh", []byte(starter)), service.Files(confFile, text), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(p.commands()))), network.files, s.siteFiles())
-	return service.Daemon{
-		Argv:  append([]string{"sh", path.Join(place.Dir, "start.sh"), place.Dir, strconv.Itoa(s.OSDs), place.Host, strconv.Itoa(place.Ports[0]), strconv.Itoa(place.Ports[1])}, network.arguments...),
-		Files: files,
-		Ready: func(ctx context.Context) (service.Live, error) {
-			if err := c.daemons.ready(ctx); err != nil {
-				return service.Live{}, err
-			}
-			all, err := c.daemons.space(ctx)
-			if err != nil {
-				return service.Live{}, err
-			}
-			c.space.turn(p.name(), all)
-			capacity, err := c.capacity(ctx, s, p)
-			return service.Live{
-				Endpoints: c.endpoints(p, capacity), Adapt: c.adapt,
-				Observe: c.observe, Count: c.countPrivate, Unsettled: c.daemons.unsettled, Trouble: c.trouble,
-				Pending: s.pending(), Disturb: s.disturber(c),
-			}, err
-		},
-	}, nil
-}

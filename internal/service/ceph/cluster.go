@@ -5,18 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 	"plimsoll/internal/service/ceph/health"
 )
 
 // daemons are the daemons of a private cluster, which have admin sockets.
 type daemons struct {
+	places []place // the monitor is on the first
+	osds   int
+}
+
+// place is a machine with daemons, and their folder on it.
+type place struct {
 	machine platform.Machine
 	dir     string
-	osds    int
 }
+
+// placesOf are the machines of a cluster.
+func placesOf(env service.Env) []place {
+	all := []place{{env.Machine, env.Dir}}
+	for _, p := range env.Peers {
+		all = append(all, place{p.Machine, p.Dir})
+	}
+	return all
+}
+
+// of is the place of an OSD: the first OSDs are on the first machine.
+func (d *daemons) of(n int) place { return d.places[machineOf(n, d.osds, len(d.places))] }
+
+// on are the OSDs at a place.
+func (d *daemons) on(machine int) (all []int) {
+	for n := range d.osds {
+		if machineOf(n, d.osds, len(d.places)) == machine {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// machineOf is the number of the machine of an OSD.
+func machineOf(n, osds, machines int) int { return n * machines / osds }
 
 // cluster is a private cluster that runs.
 type cluster struct {
@@ -28,6 +60,8 @@ type cluster struct {
 	worst   health.Worst
 	health  health.Watch
 	text    []byte // the configuration of the daemons
+	// reachable reports that clients on other machines reach it.
+	reachable bool
 
 	mu     sync.Mutex
 	policy policy         // of the images
@@ -44,7 +78,15 @@ func (d *daemons) ask(ctx context.Context, daemon, command string, answer any) e
 // command does so with arguments.
 func (d *daemons) command(ctx context.Context, daemon string, command map[string]any, answer any) error {
 	command["format"] = "json"
-	return ask(ctx, d.machine, socketOf(d.dir, daemon), command, answer)
+	at := d.places[0]
+	if number, is := strings.CutPrefix(daemon, "osd."); is {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return fmt.Errorf("ask %s: %w", daemon, err)
+		}
+		at = d.of(n)
+	}
+	return ask(ctx, at.machine, socketOf(at.dir, daemon), command, answer)
 }
 
 // status is what an OSD says of itself.
@@ -68,6 +110,20 @@ func (d *daemons) option(ctx context.Context, name string) (value string, err er
 		}
 	}
 	return "", err
+}
+
+// active fails until the OSDs of a machine run.
+func (d *daemons) active(ctx context.Context, machine int) error {
+	for _, n := range d.on(machine) {
+		is, err := d.status(ctx, n)
+		if err != nil {
+			return err
+		}
+		if is.State != "active" {
+			return fmt.Errorf("%s is %s", osd(n), is.State)
+		}
+	}
+	return nil
 }
 
 // ready fails until all OSDs run and all placement groups serve.

@@ -17,13 +17,14 @@ var starter string
 // confFile is the configuration of the daemons.
 const confFile = "ceph.conf"
 
-// conf is the configuration of all daemons and, without their pool, of the clients.
-func (s Settings) conf(place service.Location) []byte {
+// conf is the configuration of the daemons of a machine and, without their pool, of the clients.
+func (l *launch) conf(place service.Location, machine int) []byte {
+	s := l.settings
 	var b strings.Builder
 	b.WriteString("[global]\n")
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s = %v\n", name, value) }
-	set("fsid", uuid())
-	set("mon host", fmt.Sprintf("[v2:%s,v1:%s]", place.Address(0), place.Address(1)))
+	set("fsid", l.fsid)
+	set("mon host", fmt.Sprintf("[v2:%s,v1:%s]", l.monitor.Address(0), l.monitor.Address(1)))
 	set("public addr", place.Host)
 	set("cluster addr", s.replication(place.Host))
 	for _, who := range []string{"cluster", "service", "client"} {
@@ -50,6 +51,9 @@ func (s Settings) conf(place service.Location) []byte {
 	set("mon osd min down reporters", min(2, max(1, s.OSDs-1)))
 	set("mon osd down out interval", 0) // only the fault lose marks an OSD out
 	set("osd crush chooseleaf type", 0) // the parts of an object need OSDs, not hosts, of their own
+	if l.policy.machines > 1 {
+		set("crush location", fmt.Sprintf("root=default host=machine%d", 1+machine))
+	}
 	set("osd class update on start", false)
 	set("osd crush update on start", s.Sites == 1) // sites are in the CRUSH map before their OSDs start
 	set("osd pool default pg autoscale mode", "off")
@@ -63,7 +67,7 @@ func (s Settings) conf(place service.Location) []byte {
 	set("osd op num threads per shard", 1)
 	set("rbd default features", 1) // layering: without an exclusive lock, several clients write to an image
 	if s.Network == namespaces {
-		net := subnetOf(place.Ports[0])
+		net := subnetOf(l.monitor.Ports[0])
 		for n := range s.OSDs {
 			fmt.Fprintf(&b, "\n[%s]\npublic addr = %s\ncluster addr = %[2]s\n", osd(n), net.osd(n))
 		}

@@ -49,7 +49,8 @@ func (c *cluster) countOSDs(ctx context.Context) (all map[string]float64, answer
 	c.mu.Lock()
 	pool := c.policy
 	c.mu.Unlock()
-	countLimits(ctx, c.daemons.machine, path.Join(c.daemons.dir, pool.confFile()), pool.name(), all)
+	at := c.daemons.places[0]
+	countLimits(ctx, at.machine, path.Join(at.dir, pool.confFile()), pool.name(), all)
 	return all, slices.Sorted(maps.Keys(read)), c.network.count(ctx, all)
 }
 
@@ -138,13 +139,14 @@ func (c *cluster) countOne(ctx context.Context, n int) (all map[string]float64, 
 	if err := c.daemons.ask(ctx, osd(n), "perf dump", &d); err != nil {
 		return nil, "", err
 	}
-	text, err := c.daemons.machine.ReadFile(ctx, path.Join(c.daemons.dir, osd(n)+".pid"))
+	at := c.daemons.of(n)
+	text, err := at.machine.ReadFile(ctx, path.Join(at.dir, osd(n)+".pid"))
 	if err != nil {
 		return nil, "", fmt.Errorf("find the process of %s: %w", osd(n), err)
 	}
 	all, pid = map[string]float64{}, strings.TrimSpace(string(text))
 	d.Take(all)
-	return all, pid, usage(ctx, c.daemons.machine, pid, all)
+	return all, pid, usage(ctx, at.machine, pid, all)
 }
 
 // usage adds what a process used: CPU time, memory, and I/O of its block device, which it does directly.

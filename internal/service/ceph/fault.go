@@ -122,7 +122,8 @@ func (c *cluster) end(ctx context.Context, n int, signal string) (map[string]flo
 	if _, _, err := c.countOSDs(ctx); err != nil { // what it counts is gone with it
 		return nil, err
 	}
-	if err := c.daemons.machine.WriteFile(ctx, path.Join(c.daemons.dir, osd(n)+".down"), nil); err != nil {
+	at := c.daemons.of(n)
+	if err := at.machine.WriteFile(ctx, path.Join(at.dir, osd(n)+".down"), nil); err != nil {
 		return nil, fmt.Errorf("end %s: %w", osd(n), err)
 	}
 	began := time.Now()
@@ -144,7 +145,8 @@ func (c *cluster) end(ctx context.Context, n int, signal string) (map[string]flo
 
 // startAgain starts an OSD that has ended, once its former process is gone.
 func (c *cluster) startAgain(ctx context.Context, n int) error {
-	if err := c.daemons.machine.WriteFile(context.WithoutCancel(ctx), path.Join(c.daemons.dir, osd(n)+".again"), nil); err != nil {
+	at := c.daemons.of(n)
+	if err := at.machine.WriteFile(context.WithoutCancel(ctx), path.Join(at.dir, osd(n)+".again"), nil); err != nil {
 		return fmt.Errorf("start %s again: %w", osd(n), err)
 	}
 	return nil
@@ -191,11 +193,12 @@ func (c *cluster) pause(ctx context.Context, n int, length time.Duration) error 
 
 // signal sends a signal to the process of an OSD.
 func (c *cluster) signal(ctx context.Context, n int, name string) error {
-	pid, err := c.daemons.machine.ReadFile(ctx, path.Join(c.daemons.dir, osd(n)+".pid"))
+	at := c.daemons.of(n)
+	pid, err := at.machine.ReadFile(ctx, path.Join(at.dir, osd(n)+".pid"))
 	if err != nil {
 		return fmt.Errorf("find the process of %s: %w", osd(n), err)
 	}
-	r, err := c.daemons.machine.Run(ctx, platform.Command{Argv: []string{"kill", "-" + name, strings.TrimSpace(string(pid))}})
+	r, err := at.machine.Run(ctx, platform.Command{Argv: []string{"kill", "-" + name, strings.TrimSpace(string(pid))}})
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}

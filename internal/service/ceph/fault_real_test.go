@@ -146,7 +146,13 @@ func TestRealFaults(t *testing.T) {
 func TestRealLostOSD(t *testing.T) {
 	m := here(t)
 	i, dir := started(t, m, nil)
-	pid, err := os.ReadFile(filepath.Join(dir, "osd.1.pid"))
+	loseOSD(t, m, i, dir, "osd.1")
+}
+
+// loseOSD kills an OSD, which ends the cluster.
+func loseOSD(t *testing.T, m platform.Machine, i service.Instance, dir, name string) {
+	t.Helper()
+	pid, err := os.ReadFile(filepath.Join(dir, name+".pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +167,7 @@ func TestRealLostOSD(t *testing.T) {
 			t.Fatal("a cluster that lost an OSD runs on")
 		}
 	}
-	if how := died.How(); how != "ceph ended with status 1: osd.1 ended (status 137)" {
+	if how := died.How(); how != "ceph ended with status 1: "+name+" ended (status 137)" {
 		t.Errorf("it says %q", how)
 	}
 }

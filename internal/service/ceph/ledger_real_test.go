@@ -50,7 +50,7 @@ func sequentially(t *testing.T, at load.Endpoint, compress string) float64 {
 func TestRealBackEnd(t *testing.T) {
 	m := here(t)
 	i, dir := started(t, m, nil)
-	t.Run("settled", func(t *testing.T) { settles(t, i, &daemons{m, dir, 3}) })
+	t.Run("settled", func(t *testing.T) { settles(t, i, &daemons{[]place{{m, dir}}, 3}) })
 	t.Run("ledger", func(t *testing.T) { ledger(t, i) })
 }
 

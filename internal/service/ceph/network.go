@@ -120,7 +120,7 @@ type network struct {
 
 // network is the network of a cluster at a place, whose host becomes that of the network.
 func (s Settings) network(ctx context.Context, env service.Env, place *service.Location) (n network, err error) {
-	n = network{daemons: daemons{env.Machine, place.Dir, s.OSDs}, files: func(func(string, []byte) bool) {}}
+	n = network{daemons: daemons{placesOf(env), s.OSDs}, files: func(func(string, []byte) bool) {}}
 	if s.Network != namespaces {
 		return n, nil
 	}
@@ -186,7 +186,7 @@ func (s Settings) fitsNetwork(ctx context.Context, m platform.Machine) error {
 func (n network) request(ctx context.Context, q router.Request) (is router.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
-	conn, err := service.Dial(ctx, n.daemons.machine, load.Endpoint{Network: "unix", Address: path.Join(n.daemons.dir, socketOfRouter)})
+	conn, err := service.Dial(ctx, n.daemons.places[0].machine, load.Endpoint{Network: "unix", Address: path.Join(n.daemons.places[0].dir, socketOfRouter)})
 	if err != nil {
 		return is, fmt.Errorf("ask the router: %w", err)
 	}
@@ -263,15 +263,30 @@ func truthful(set router.Settings, trips map[string]time.Duration) error {
 // namespaces reports whether each OSD is in a network namespace of its own, and not in that of the host. It is not known where the OSDs are those of another
 // user.
 func (n network) namespaces(ctx context.Context) (apart, known bool, err error) {
+	for machine := range n.daemons.places {
+		are, known, err := n.namespacesOn(ctx, machine)
+		if err != nil || !known {
+			return false, known, err
+		}
+		if machine > 0 && are != apart {
+			return false, false, errors.New("on some machines OSDs have network namespaces of their own, and on others they have not")
+		}
+		apart = are
+	}
+	return apart, true, nil
+}
+
+func (n network) namespacesOn(ctx context.Context, machine int) (apart, known bool, err error) {
+	at := n.daemons.places[machine]
 	links := []string{"readlink", "/proc/self/ns/net"}
-	for number := range n.daemons.osds {
-		pid, err := n.daemons.machine.ReadFile(ctx, path.Join(n.daemons.dir, osd(number)+".pid"))
+	for _, number := range n.daemons.on(machine) {
+		pid, err := at.machine.ReadFile(ctx, path.Join(at.dir, osd(number)+".pid"))
 		if err != nil {
 			return false, false, fmt.Errorf("find the process of %s: %w", osd(number), err)
 		}
 		links = append(links, "/proc/"+strings.TrimSpace(string(pid))+"/ns/net")
 	}
-	r, err := n.daemons.machine.Run(ctx, platform.Command{Argv: links})
+	r, err := at.machine.Run(ctx, platform.Command{Argv: links})
 	if err != nil {
 		return false, false, fmt.Errorf("read the network namespaces of the OSDs: %w", err)
 	}

@@ -295,7 +295,7 @@ func collide(t *testing.T, dir string) {
 	for i, argument := range argv {
 		argv[i] = strings.ReplaceAll(argument, dir, again)
 	}
-	for _, name := range []string{"start.sh", confFile, "commands", "network.json"} {
+	for _, name := range []string{"start.sh", confFile, "commands", "osds", networkFile} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(again, name), []byte(strings.ReplaceAll(string(text), dir, again)), 0o600)

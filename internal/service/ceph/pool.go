@@ -17,7 +17,7 @@ import (
 type policy struct {
 	redundancy            redundancy
 	compression, checksum string
-	sites                 int
+	sites, machines       int
 }
 
 // The numbers of placement groups of a pool.
@@ -29,8 +29,9 @@ const (
 // adapts are the settings that are those of a pool, or of the router.
 var adapts = []string{"redundancy", "compression", "checksum", "network_rate", "network_latency", "site_latency"}
 
-func (s Settings) policy() (p policy, err error) {
-	p = policy{compression: s.Compression, checksum: s.Checksum, sites: s.Sites}
+// policy is how images are stored on so many machines.
+func (s Settings) policy(machines int) (p policy, err error) {
+	p = policy{compression: s.Compression, checksum: s.Checksum, sites: s.Sites, machines: machines}
 	p.redundancy, err = parseRedundancy(s.Redundancy)
 	return p, err
 }
@@ -72,12 +73,17 @@ func (p policy) commands() (all []string) {
 	if p.erasureCoded() {
 		copies, n = 1+p.redundancy.coding, headerGroups // headers survive what their data survives
 	}
-	say("osd pool create %s %d %d replicated %s", p.name(), n, n, ruleFor(p.sites, copies))
+	rule, domain := ruleFor(p.sites, copies), "osd"
+	if p.machines > 1 && p.redundancy.chunks() <= p.machines {
+		rule, domain = machinesRule, "host"
+		say("osd crush rule create-replicated %s default %s", rule, domain)
+	}
+	say("osd pool create %s %d %d replicated %s", p.name(), n, n, rule)
 	say("osd pool set %s size %d --yes-i-really-mean-it", p.name(), copies)
 	say("osd pool set %s min_size %d", p.name(), least(p.sites, copies))
 	say("osd pool application enable %s rbd", p.name())
 	if p.erasureCoded() {
-		say("osd erasure-code-profile set %s k=%d m=%d crush-failure-domain=osd", p.profile(), p.redundancy.data, p.redundancy.coding)
+		say("osd erasure-code-profile set %s k=%d m=%d crush-failure-domain=%s", p.profile(), p.redundancy.data, p.redundancy.coding, domain)
 		say("osd pool create %s %d %d erasure %s", p.data(), groups, groups, p.profile())
 		say("osd pool set %s allow_ec_overwrites true", p.data())
 		say("osd pool set %s min_size %d", p.data(), p.redundancy.data)
@@ -111,7 +117,7 @@ func (c *cluster) adapt(ctx context.Context, settings parameter.Settings) (map[s
 	if err := parameter.Decode(&s, settings); err != nil {
 		return nil, err
 	}
-	p, err := s.policy()
+	p, err := s.policy(len(c.daemons.places))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +148,8 @@ func (c *cluster) makePool(ctx context.Context, p policy) error {
 	if err := c.monitor.order(ctx, p.commands()...); err != nil {
 		return err
 	}
-	if err := c.daemons.machine.WriteFile(ctx, path.Join(c.daemons.dir, p.confFile()), p.conf(c.text)); err != nil {
+	at := c.daemons.places[0]
+	if err := at.machine.WriteFile(ctx, path.Join(at.dir, p.confFile()), p.conf(c.text)); err != nil {
 		return err
 	}
 	id, err := c.identify(ctx, p)
@@ -160,7 +167,11 @@ func (c *cluster) makePool(ctx context.Context, p policy) error {
 
 // endpoints are where clients find the pool.
 func (c *cluster) endpoints(p policy, capacity int64) map[string]load.Endpoint {
-	return map[string]load.Endpoint{protocol: {Network: "ceph", Address: path.Join(c.daemons.dir, p.confFile()), Database: p.name(), Capacity: capacity}}
+	at := load.Endpoint{Network: "ceph", Address: path.Join(c.daemons.places[0].dir, p.confFile()), Database: p.name(), Capacity: capacity}
+	if c.reachable {
+		at.Config = p.conf(c.text)
+	}
+	return map[string]load.Endpoint{protocol: at}
 }
 
 // capacity is how much data the pool of the images can hold beside what others hold: on the OSDs until they are nearly full, and on the disk.
@@ -170,7 +181,12 @@ func (c *cluster) capacity(ctx context.Context, s Settings, p policy) (int64, er
 		return 0, err
 	}
 	own := c.space.of(all).allocated
-	return min(s.capacity(p.redundancy, all.allocated-own), room(ctx, c.daemons.machine, c.daemons.dir, p.redundancy, own)), nil
+	most := s.capacity(p.redundancy, all.allocated-own)
+	for machine, at := range c.daemons.places {
+		share := float64(len(c.daemons.on(machine))) / float64(c.daemons.osds)
+		most = min(most, room(ctx, at, p.redundancy, own, share))
+	}
+	return most, nil
 }
 
 const nearlyFull = .85 // mon_osd_nearfull_ratio
@@ -183,13 +199,13 @@ func (s Settings) capacity(r redundancy, others float64) int64 {
 	return int64(max(1, s.raw()-others) / r.amplification())
 }
 
-// room is how much data the disk below a folder has space for, with redundancy, if it has some already.
-func room(ctx context.Context, m platform.Machine, dir string, r redundancy, own float64) int64 {
+// room is how much data with redundancy has space on the disk of a machine that holds a share of it, if there is some already.
+func room(ctx context.Context, at place, r redundancy, own, share float64) int64 {
 	const spare = .9
-	out, err := m.Run(ctx, platform.Command{Argv: []string{"stat", "--file-system", "--format", "%a %S", "--", dir}})
+	out, err := at.machine.Run(ctx, platform.Command{Argv: []string{"stat", "--file-system", "--format", "%a %S", "--", at.dir}})
 	var blocks, size int64
 	if _, failed := fmt.Sscan(string(out.Stdout), &blocks, &size); err != nil || failed != nil {
 		return math.MaxInt64
 	}
-	return int64((own + spare*float64(blocks)*float64(size)) / r.amplification())
+	return int64((own + spare*float64(blocks)*float64(size)/share) / r.amplification())
 }

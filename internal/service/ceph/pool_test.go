@@ -14,7 +14,7 @@ func policyOf(t *testing.T, settings parameter.Settings) policy {
 	if err := parameter.Decode(&s, settings); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.policy()
+	p, err := s.policy(1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,14 +121,17 @@ END { for (name in n) if (n[name] > 0) print name }' osd.*.out`
 // compacting reports OSDs whose RocksDB flushes or compacts. No counter of the admin socket says so: compact_queue_len is that of compactions on request,
 // and the statistics of RocksDB are off, because they slow it down.
 func (d *daemons) compacting(ctx context.Context) (string, error) {
-	r, err := d.machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "cd \"$0\" && " + jobs, d.dir}})
-	if err == nil && r.Exit != 0 {
-		err = fmt.Errorf("status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+	var all []string
+	for _, at := range d.places {
+		r, err := at.machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "cd \"$0\" && " + jobs, at.dir}})
+		if err == nil && r.Exit != 0 {
+			err = fmt.Errorf("status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+		}
+		if err != nil {
+			return "", fmt.Errorf("read the logs of OSDs for compactions: %w", err)
+		}
+		all = append(all, strings.Fields(strings.ReplaceAll(string(r.Stdout), ".out", ""))...)
 	}
-	if err != nil {
-		return "", fmt.Errorf("read the logs of OSDs for compactions: %w", err)
-	}
-	all := strings.Fields(strings.ReplaceAll(string(r.Stdout), ".out", ""))
 	if len(all) == 0 {
 		return "", nil
 	}

@@ -39,7 +39,7 @@ func TestCompactionsInTheLogsOfOSDs(t *testing.T) {
 
 // What OSDs defer makes the cluster unsettled, until they have written it: after 3 s without load. A compaction is in their logs.
 func settles(t *testing.T, i service.Instance, d *daemons) {
-	conf := filepath.Join(d.dir, confFile)
+	conf := filepath.Join(d.places[0].dir, confFile)
 	rbd := func(argv ...string) {
 		t.Helper()
 		if out, err := exec.CommandContext(t.Context(), "rbd", append([]string{"--conf", conf, "--pool", pool}, argv...)...).CombinedOutput(); err != nil {
@@ -85,7 +85,7 @@ func settles(t *testing.T, i service.Instance, d *daemons) {
 		t.Fatal(err)
 	}
 	settle("compaction")
-	log, err := os.ReadFile(filepath.Join(d.dir, "osd.0.out"))
+	log, err := os.ReadFile(filepath.Join(d.places[0].dir, "osd.0.out"))
 	begins, ends := strings.Count(string(log), `"event": "compaction_started"`), strings.Count(string(log), `"event": "compaction_finished"`)
 	if err != nil || begins == 0 || begins != ends {
 		t.Errorf("the log has %d begins and %d ends of compactions, %v", begins, ends, err)

@@ -32,6 +32,9 @@ func (s Settings) stretched(r redundancy) error {
 // defaultRule is the CRUSH rule of new clusters.
 const defaultRule = "replicated_rule"
 
+// machinesRule is the CRUSH rule that places each part on a machine of its own.
+const machinesRule = "machines"
+
 // ruleFor is the name of the CRUSH rule for so many copies: on two sites, half of them on each.
 func ruleFor(sites, copies int) string {
 	if sites == 1 {

@@ -1,13 +1,14 @@
 # Starts a monitor and OSDs, and stays until the monitor ends or it is asked to stop. Data is thrown away then, so that no daemon is
-# asked to flush.   start.sh FOLDER OSDS HOST PORT-V2 PORT-V1 [PLIMSOLL LINK CABLED]
+# asked to flush.   start.sh FOLDER [HOST PORT-V2 PORT-V1 [PLIMSOLL LINK CABLED]]
+# The file osds has the numbers of the OSDs and their UUIDs. Without HOST, the monitor is on another machine and knows the OSDs.
 # With PLIMSOLL, a router of that program makes a network namespace for each OSD. HOST is then an address of the network, and those after it are
 # those of the OSDs. The first CABLED OSDs have links to HOST beside the router, which are named after LINK. The namespaces go with the router and the OSDs.
-dir=$1 osds=$2 host=$3 v2=$4 v1=$5 plimsoll=$6 link=$7 cabled=${8:-0}
+dir=$1 host=$2 v2=$3 v1=$4 plimsoll=$5 link=$6 cabled=${7:-0}
 cd "$dir" || exit 1
 export CEPH_CONF="$dir/ceph.conf"
 unset CEPH_ARGS CEPH_KEYRING
 rm -rf monmap mon.a.data osd.* net.sock # of an attempt with other ports
-pids= router= cables=
+pids= mon= router= cables= osds=$(cut -d " " -f 1 osds)
 end() {
 	trap - INT TERM
 	for file in osd.*.pid; do
@@ -61,19 +62,19 @@ if [ -n "$plimsoll" ]; then
 		n=$((n + 1))
 	done
 fi
-fsid=$(sed -n 's/^fsid = //p' ceph.conf)
-monmaptool --create --fsid "$fsid" --addv a "[v2:$host:$v2,v1:$host:$v1]" monmap >monmap.out 2>&1 || failed monmap.out
-ceph-mon --mkfs -i a --monmap monmap >mon.out 2>&1 || failed mon.out
-ceph-mon -f -i a >>mon.out 2>&1 &
-mon=$! pids=$!
-n=0 makers=
-while [ "$n" -lt "$osds" ]; do
+if [ -n "$host" ]; then
+	fsid=$(sed -n 's/^fsid = //p' ceph.conf)
+	monmaptool --create --fsid "$fsid" --addv a "[v2:$host:$v2,v1:$host:$v1]" monmap >monmap.out 2>&1 || failed monmap.out
+	ceph-mon --mkfs -i a --monmap monmap >mon.out 2>&1 || failed mon.out
+	ceph-mon -f -i a >>mon.out 2>&1 &
+	mon=$! pids=$!
+fi
+while read -r n uuid; do
 	mkdir "osd.$n.data"
-	cat /proc/sys/kernel/random/uuid >"osd.$n.uuid"
-	ceph-osd -i "$n" --mkfs --osd-uuid "$(cat "osd.$n.uuid")" >"osd.$n.out" 2>&1 &
-	makers="$makers $!" pids="$pids $!"
-	n=$((n + 1))
-done
+	ceph-osd -i "$n" --mkfs --osd-uuid "$uuid" >"osd.$n.out" 2>&1 &
+	echo $! >"osd.$n.maker"
+	pids="$pids $!"
+done <osds
 ask() { # INPUT COMMAND ...: runs a client of the monitor
 	input=$1
 	shift
@@ -90,21 +91,13 @@ if [ -e crush.txt ]; then
 	crushtool -c crush.txt -o crush.map >commands.out 2>&1 || failed commands.out
 	ask /dev/null ceph --connect-timeout 20 -i crush.map osd setcrushmap
 fi
-# One process of the client runs all other commands: it takes longer to start than to run them.
-{
-	n=0
-	while [ "$n" -lt "$osds" ]; do
-		echo "osd new $(cat "osd.$n.uuid") $n"
-		n=$((n + 1))
-	done
-	cat commands
-} >all-commands
-ask all-commands ceph --connect-timeout 20
-grep -q '^Error\|^Invalid' commands.out && failed commands.out
-n=0
-for maker in $makers; do
+if [ -n "$mon" ]; then # one process of the client runs all other commands: it takes longer to start than to run them
+	ask commands ceph --connect-timeout 20
+	grep -q '^Error\|^Invalid' commands.out && failed commands.out
+fi
+for n in $osds; do
+	read -r maker <"osd.$n.maker"
 	wait "$maker" || failed "osd.$n.out"
-	n=$((n + 1))
 done
 pids=$mon
 start() { # OSD
@@ -114,16 +107,13 @@ start() { # OSD
 	echo $! >"osd.$1.pid.new"
 	mv "osd.$1.pid.new" "osd.$1.pid"
 }
-n=0
-while [ "$n" -lt "$osds" ]; do
+for n in $osds; do
 	start "$n"
-	n=$((n + 1))
 done
 # With a file osd.N.down the OSD may end; with osd.N.again it starts again, once its former process has let go of the device.
-while kill -0 "$mon" 2>/dev/null; do
+while [ -z "$mon" ] || kill -0 "$mon" 2>/dev/null; do
 	[ -z "$router" ] || kill -0 "$router" 2>/dev/null || lost "the router between the OSDs" "$router" network.out
-	n=0
-	while [ "$n" -lt "$osds" ]; do
+	for n in $osds; do
 		read -r pid <"osd.$n.pid"
 		if ! kill -0 "$pid" 2>/dev/null; then
 			if [ -e "osd.$n.again" ]; then
@@ -133,7 +123,6 @@ while kill -0 "$mon" 2>/dev/null; do
 				lost "osd.$n" "$pid" "osd.$n.out"
 			fi
 		fi
-		n=$((n + 1))
 	done
 	sleep 0.2 &
 	wait $!

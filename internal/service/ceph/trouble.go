@@ -32,7 +32,8 @@ func (c *cluster) trouble(ctx context.Context) error {
 	if err := c.health.Found(); err != nil {
 		return err
 	}
-	r, err := c.daemons.machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "cd \"$0\" && " + fullness, c.daemons.dir}})
+	at := c.daemons.places[0] // of the monitor
+	r, err := at.machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "cd \"$0\" && " + fullness, at.dir}})
 	if err != nil || r.Exit != 0 || strings.TrimSpace(string(r.Stdout)) == "0" {
 		return nil //nolint:nilerr // it is asked again
 	}
