@@ -184,7 +184,7 @@ func group(g study.Group) string {
 		text += ", with the service"
 	}
 	if len(g.Settings) > 0 {
-		text += strings.TrimPrefix(use(study.Use{Settings: g.Settings}), " ")
+		text += use(study.Use{Settings: g.Settings})
 	}
 	return text
 }

@@ -23,7 +23,7 @@ type Kind struct {
 	Defaults  any // the settings: this struct is the schema (see package parameter)
 	// Needs names what must be installed or set up, as text; empty for nothing.
 	Needs string
-	// Spreads reports that it runs on all machines of its group: see Env.Peers.
+	// Spreads reports that it runs on all machines of a group that a study gives it: see Env.Peers.
 	Spreads bool
 	// Adapts names the settings that a running instance takes on without a restart: see Adapter.
 	Adapts []string

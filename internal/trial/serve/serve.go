@@ -129,10 +129,10 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 	return needs, nil
 }
 
-// serversOf are the machines that a service runs on.
+// serversOf are the machines that a service runs on: one of the subject, where no group has it.
 func serversOf(all machines.Set, kind service.Kind) machines.Set {
 	servers := all.Servers()
-	if !kind.Spreads {
+	if !kind.Spreads || !servers[0].Group.Serves {
 		return servers[:1]
 	}
 	return servers
