@@ -10,6 +10,8 @@ import (
 
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/admin"
+	"plimsoll/internal/service/ceph/counter"
 	"plimsoll/internal/service/ceph/health"
 )
 
@@ -53,9 +55,9 @@ func machineOf(n, osds, machines int) int { return n * machines / osds }
 // cluster is a private cluster that runs.
 type cluster struct {
 	daemons daemons
-	monitor monitor
+	monitor admin.Monitor
 	network network
-	totals  totals
+	totals  counter.Totals
 	space   shares
 	worst   health.Worst
 	health  health.Watch
@@ -86,7 +88,7 @@ func (d *daemons) command(ctx context.Context, daemon string, command map[string
 		}
 		at = d.of(n)
 	}
-	return ask(ctx, at.machine, socketOf(at.dir, daemon), command, answer)
+	return admin.AskSocket(ctx, at.machine, socketOf(at.dir, daemon), command, answer)
 }
 
 // status is what an OSD says of itself.
@@ -152,7 +154,7 @@ func (c *cluster) identify(ctx context.Context, p policy) (id int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ids[p.data()] == 0 {
-		c.ids, err = c.monitor.numbers(ctx)
+		c.ids, err = c.monitor.Pools(ctx)
 	}
 	return c.ids[p.data()], err
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/admin"
 )
 
 // launch is a private cluster that starts.
@@ -83,11 +84,11 @@ func (l *launch) first(ctx context.Context, env service.Env, at service.Location
 	}
 	l.monitor = at
 	text := l.conf(at, 0)
-	c := &cluster{daemons: network.daemons, network: network, monitor: monitor{env.Machine, path.Join(at.Dir, confFile)}, text: text, policy: p}
+	c := &cluster{daemons: network.daemons, network: network, monitor: admin.Monitor{Machine: env.Machine, Conf: path.Join(at.Dir, confFile)}, text: text, policy: p}
 	c.health.Errors = map[int]float64{} // none of a new cluster
 	c.reachable = env.Host != "" && env.Host != service.Loopback
 	l.cluster = c
-	files := service.Join(l.files(at, 0), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(lines(append(l.additions(), p.commands()...)))), network.files, s.siteFiles())
+	files := service.Join(l.files(at, 0), service.Files(p.confFile(), p.conf(text)), service.Files("commands", []byte(admin.Lines(append(l.additions(), p.commands()...)))), network.files, s.siteFiles())
 	return service.Daemon{
 		Argv:  append([]string{"sh", path.Join(at.Dir, "start.sh"), at.Dir, at.Host, strconv.Itoa(at.Ports[0]), strconv.Itoa(at.Ports[1])}, network.arguments...),
 		Files: files,

@@ -42,7 +42,7 @@ func (c *cluster) drain(ctx context.Context, n int, away time.Duration) (map[str
 	if err = errors.Join(err, c.startAgain(ctx, n)); err != nil {
 		return nil, err
 	}
-	if err := c.monitor.order(ctx, fmt.Sprintf("osd in %d", n)); err != nil {
+	if err := c.monitor.Order(ctx, fmt.Sprintf("osd in %d", n)); err != nil {
 		return nil, fmt.Errorf("mark %s in: %w", osd(n), err)
 	}
 	restored, err := c.recover(ctx, 0)
@@ -53,7 +53,7 @@ func (c *cluster) drain(ctx context.Context, n int, away time.Duration) (map[str
 // vacated marks an OSD out, and waits until some OSDs have all copies of all data without it. This is what the command safe-to-destroy tests, which
 // requires a manager.
 func (c *cluster) vacated(ctx context.Context, n int, osds []int) error {
-	if err := c.monitor.order(ctx, fmt.Sprintf("osd out %d", n)); err != nil {
+	if err := c.monitor.Order(ctx, fmt.Sprintf("osd out %d", n)); err != nil {
 		return fmt.Errorf("mark %s out: %w", osd(n), err)
 	}
 	m, err := c.daemons.known(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/admin"
 	"plimsoll/internal/service/ceph/counter"
 )
 
@@ -47,8 +48,8 @@ func TestRealMachines(t *testing.T) {
 	if all := counted(t, i); all[counter.Up] != 3 || all[counter.CPU] <= 0 {
 		t.Errorf("counters %v", all)
 	}
-	at := &monitor{m, filepath.Join(env.Dir, confFile)}
-	pools, err := at.numbers(t.Context())
+	at := &admin.Monitor{Machine: m, Conf: filepath.Join(env.Dir, confFile)}
+	pools, err := at.Pools(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestRealMachines(t *testing.T) {
 	for n := range groups {
 		questions = append(questions, fmt.Sprintf("pg map %d.%x", pools["plimsoll-r2"], n))
 	}
-	answers, err := at.ask(t.Context(), questions...)
+	answers, err := at.Ask(t.Context(), questions...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func (s Settings) fitsNetwork(ctx context.Context, m platform.Machine) error {
 
 // request sends a request to the router.
 func (n network) request(ctx context.Context, q router.Request) (is router.State, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answering)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	conn, err := service.Dial(ctx, n.daemons.places[0].machine, load.Endpoint{Network: "unix", Address: path.Join(n.daemons.places[0].dir, socketOfRouter)})
 	if err != nil {

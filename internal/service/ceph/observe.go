@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/service/ceph/crush"
 )
 
 // poolSettings is the answer to osd pool get.
@@ -40,7 +41,7 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	if at.erasureCoded() {
 		commands = append(commands, "osd erasure-code-profile get "+at.profile())
 	}
-	answers, err := c.monitor.ask(ctx, commands...)
+	answers, err := c.monitor.Ask(ctx, commands...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	}
 	var p poolSettings
 	code := struct{ K, M string }{}
-	var crush crushMap
+	var crush crush.Map
 	for i, into := range []any{&stat, &p, &crush, &code} {
 		if i < len(answers) {
 			if err := json.Unmarshal(answers[i], into); err != nil {
@@ -59,7 +60,7 @@ func (c *cluster) observe(ctx context.Context) (map[string]string, error) {
 	}
 	observed := p.levels()
 	observed["osds"] = strconv.Itoa(stat.OSDs)
-	if n := crush.sites(p.Rule); n > 0 {
+	if n := crush.Sites(p.Rule); n > 0 {
 		observed["sites"] = strconv.Itoa(n)
 	}
 	if code.K != "" {

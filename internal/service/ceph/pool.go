@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/crush"
 )
 
 // policy is how images are stored. Each has a pool of a private cluster. Data under an erasure code has a pool of its own beside it, because
@@ -73,9 +74,9 @@ func (p policy) commands() (all []string) {
 	if p.erasureCoded() {
 		copies, n = 1+p.redundancy.coding, headerGroups // headers survive what their data survives
 	}
-	rule, domain := ruleFor(p.sites, copies), "osd"
+	rule, domain := crush.Rule(p.sites, copies), "osd"
 	if p.machines > 1 && p.redundancy.chunks() <= p.machines {
-		rule, domain = machinesRule, "host"
+		rule, domain = crush.Machines, "host"
 		say("osd crush rule create-replicated %s default %s", rule, domain)
 	}
 	say("osd pool create %s %d %d replicated %s", p.name(), n, n, rule)
@@ -145,7 +146,7 @@ func (c *cluster) adapt(ctx context.Context, settings parameter.Settings) (map[s
 
 // makePool makes a pool, and returns once it serves.
 func (c *cluster) makePool(ctx context.Context, p policy) error {
-	if err := c.monitor.order(ctx, p.commands()...); err != nil {
+	if err := c.monitor.Order(ctx, p.commands()...); err != nil {
 		return err
 	}
 	at := c.daemons.places[0]

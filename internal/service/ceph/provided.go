@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/ceph/admin"
 	"plimsoll/internal/service/ceph/counter"
 	"plimsoll/internal/service/ceph/health"
 )
@@ -35,7 +36,7 @@ func (s Settings) provided() (service.Service, error) {
 	at.Endpoint.Network, at.Endpoint.Database = "ceph", s.Pool
 	at.Version = version
 	at.Live = func(m platform.Machine, at load.Endpoint) service.Live {
-		c, all := &monitor{machine: m, conf: at.Address}, &counting{}
+		c, all := &foreign{admin.Monitor{Machine: m, Conf: at.Address}}, &counting{}
 		return service.Live{
 			Endpoints: map[string]load.Endpoint{protocol: at},
 			Observe:   func(ctx context.Context) (map[string]string, error) { return c.observePool(ctx, at.Database) },
@@ -53,8 +54,8 @@ func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 	if err != nil {
 		return "", err
 	}
-	c := &monitor{machine: m, conf: at.Address}
-	answers, err := c.ask(ctx, "osd pool ls")
+	c := admin.Monitor{Machine: m, Conf: at.Address}
+	answers, err := c.Ask(ctx, "osd pool ls")
 	if err != nil {
 		return "", fmt.Errorf("query the cluster of %s: %w", at.Address, err)
 	}
@@ -69,8 +70,8 @@ func version(ctx context.Context, m platform.Machine, at load.Endpoint) (string,
 }
 
 // observePool reads the settings of a pool, and adds the name of the pool.
-func (m *monitor) observePool(ctx context.Context, name string) (map[string]string, error) {
-	answers, err := m.ask(ctx, "osd pool get "+name+" all")
+func (m *foreign) observePool(ctx context.Context, name string) (map[string]string, error) {
+	answers, err := m.Ask(ctx, "osd pool get "+name+" all")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (m *monitor) observePool(ctx context.Context, name string) (map[string]stri
 }
 
 // countProvided reads the counters of all OSDs that answer, through the monitor. What their processes use is not known.
-func (m *monitor) countProvided(ctx context.Context, pool string, all *counting) (map[string]float64, error) {
+func (m *foreign) countProvided(ctx context.Context, pool string, all *counting) (map[string]float64, error) {
 	dumps, r, err := m.dumps(ctx)
 	if err != nil {
 		return nil, err
@@ -102,10 +103,10 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 		return nil, fmt.Errorf("read the counters of the OSDs: none answers: status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
 	all.health.Note(failed)
-	counters := all.totals.total(read, nil)
+	counters := all.totals.Add(read, nil)
 	delete(counters, counter.Stored) // of all pools
 	delete(counters, counter.Allocated)
-	answers, err := m.ask(ctx, "df detail", "osd dump", "status")
+	answers, err := m.Ask(ctx, "df detail", "osd dump", "status")
 	if err != nil {
 		return nil, err
 	}
@@ -120,21 +121,24 @@ func (m *monitor) countProvided(ctx context.Context, pool string, all *counting)
 	if is.Known {
 		counters[counter.Degraded] = all.worst.Turn(is.Groups)
 	}
-	countLimits(ctx, m.machine, m.conf, pool, counters)
+	countLimits(ctx, m.Machine, m.Conf, pool, counters)
 	return counters, nil
 }
 
+// foreign is a cluster that the user provides.
+type foreign struct{ admin.Monitor }
+
 // counting is what is kept from one reading of counters to the next.
 type counting struct {
-	totals
+	totals counter.Totals
 	worst  health.Worst
 	health health.Watch
 	epoch  int // of the map of OSDs
 }
 
 // dumps are the performance counters of all OSDs that answer.
-func (m *monitor) dumps(ctx context.Context) (all map[int]counter.Dump, r platform.Result, err error) {
-	if r, err = m.run(ctx, "", "tell", "osd.*", "perf", "dump"); err != nil {
+func (m *foreign) dumps(ctx context.Context) (all map[int]counter.Dump, r platform.Result, err error) {
+	if r, err = m.Run(ctx, "", "tell", "osd.*", "perf", "dump"); err != nil {
 		return nil, r, fmt.Errorf("read the counters of the OSDs: %w", err)
 	}
 	all = map[int]counter.Dump{}
@@ -173,8 +177,8 @@ func poolSpace(df []byte, pool string) (is space, ok bool) {
 }
 
 // unsettled are the placement groups that recover, among others. A cluster that lost redundancy and does nothing about it has nothing left to do.
-func (m *monitor) unsettled(ctx context.Context) (string, error) {
-	answers, err := m.ask(ctx, "osd dump", "status")
+func (m *foreign) unsettled(ctx context.Context) (string, error) {
+	answers, err := m.Ask(ctx, "osd dump", "status")
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service/ceph/admin"
 )
 
 // Space is what a cluster that a user provides has.
@@ -20,8 +21,8 @@ func Survey(ctx context.Context, m platform.Machine, conf, pool string) (Space, 
 	if _, err := find(ctx, m, "ceph"); err != nil {
 		return Space{}, err
 	}
-	c := &monitor{machine: m, conf: conf}
-	answers, err := c.ask(ctx, "df", "osd tree")
+	c := admin.Monitor{Machine: m, Conf: conf}
+	answers, err := c.Ask(ctx, "df", "osd tree")
 	if err != nil {
 		return Space{}, fmt.Errorf("survey the cluster of %s: %w", conf, err)
 	}

@@ -37,7 +37,7 @@ func (c *cluster) trouble(ctx context.Context) error {
 	if err != nil || r.Exit != 0 || strings.TrimSpace(string(r.Stdout)) == "0" {
 		return nil //nolint:nilerr // it is asked again
 	}
-	answers, err := c.monitor.ask(ctx, "osd dump")
+	answers, err := c.monitor.Ask(ctx, "osd dump")
 	if err != nil {
 		return nil //nolint:nilerr // it is asked again
 	}
@@ -49,17 +49,17 @@ func (c *cluster) trouble(ctx context.Context) error {
 }
 
 // troubleProvided implements service.Troubled for a cluster that the user provides, whose counters are read at both ends of a load only.
-func (m *monitor) troubleProvided(ctx context.Context, h *health.Watch) error {
+func (m *foreign) troubleProvided(ctx context.Context, h *health.Watch) error {
 	const every = 15 * time.Second
 	if err := h.Found(); err != nil || !h.Due(every) {
 		return err
 	}
-	answers, err := m.ask(ctx, "osd dump")
+	answers, err := m.Ask(ctx, "osd dump")
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return fmt.Errorf("the monitors of the cluster do not answer: look at ceph -s with --conf %s (%w)", m.conf, err)
+		return fmt.Errorf("the monitors of the cluster do not answer: look at ceph -s with --conf %s (%w)", m.Conf, err)
 	}
 	osds, err := health.FullOSDs(answers[0])
 	if err != nil {

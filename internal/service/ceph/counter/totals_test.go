@@ -1,4 +1,4 @@
-package ceph
+package counter
 
 import (
 	"math"
@@ -35,7 +35,7 @@ func TestTotalsOnlyGrow(t *testing.T) {
 	at := func(operations, resident float64) map[string]float64 {
 		return map[string]float64{"ceph.commits.count": operations, "ceph.resident": resident}
 	}
-	c := &totals{}
+	c := &Totals{}
 	for i, step := range []struct {
 		read           map[int]map[string]float64
 		pid            string // of osd.1
@@ -46,7 +46,7 @@ func TestTotalsOnlyGrow(t *testing.T) {
 		{map[int]map[string]float64{0: at(16, 1), 1: at(23, 5)}, "3", 59, 6, 2}, // and starts anew
 		{map[int]map[string]float64{0: at(17, 1), 1: at(30, 5)}, "3", 67, 6, 2}, // and goes on
 	} {
-		all := c.total(step.read, map[int]string{0: "1", 1: step.pid})
+		all := c.Add(step.read, map[int]string{0: "1", 1: step.pid})
 		if all["ceph.commits.count"] != step.count || all["ceph.resident"] != step.held || all["ceph.up"] != step.n {
 			t.Errorf("step %d: got %v", i, all)
 		}

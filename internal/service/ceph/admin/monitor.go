@@ -1,4 +1,5 @@
-package ceph
+// Package admin talks to the daemons of a Ceph cluster: to monitors by the client ceph, to all daemons of this host by their admin sockets.
+package admin
 
 import (
 	"context"
@@ -10,25 +11,26 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// monitor is the monitor of a cluster, by its client ceph.
-type monitor struct {
-	machine platform.Machine
-	conf    string // the configuration of the client
+// Monitor are the monitors of a cluster, by the client ceph on a machine.
+type Monitor struct {
+	Machine platform.Machine
+	Conf    string // the configuration of the client
 }
 
-func (m *monitor) run(ctx context.Context, stdin string, command ...string) (platform.Result, error) {
-	return m.machine.Run(ctx, platform.Command{
-		Argv:  append([]string{"env", "-u", "CEPH_ARGS", "ceph", "--conf", m.conf, "--connect-timeout", "10", "--format", "json"}, command...),
+// Run runs the client with a command and standard input.
+func (m *Monitor) Run(ctx context.Context, stdin string, command ...string) (platform.Result, error) {
+	return m.Machine.Run(ctx, platform.Command{
+		Argv:  append([]string{"env", "-u", "CEPH_ARGS", "ceph", "--conf", m.Conf, "--connect-timeout", "10", "--format", "json"}, command...),
 		Stdin: strings.NewReader(stdin),
 	})
 }
 
-// lines joins commands for the standard input of the client.
-func lines(commands []string) string { return strings.Join(commands, "\n") + "\n" }
+// Lines joins commands for the standard input of the client.
+func Lines(commands []string) string { return strings.Join(commands, "\n") + "\n" }
 
-// order sends commands that have no answer through one process of the client.
-func (m *monitor) order(ctx context.Context, commands ...string) error {
-	r, err := m.run(ctx, lines(commands))
+// Order sends commands that have no answer through one process of the client.
+func (m *Monitor) Order(ctx context.Context, commands ...string) error {
+	r, err := m.Run(ctx, Lines(commands))
 	if err != nil {
 		return err
 	}
@@ -48,9 +50,9 @@ func ended(r platform.Result) error {
 	return fmt.Errorf("ceph ended with status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 }
 
-// ask sends commands in the same way, and returns their answers.
-func (m *monitor) ask(ctx context.Context, commands ...string) ([]json.RawMessage, error) {
-	r, err := m.run(ctx, lines(commands))
+// Ask sends commands in the same way, and returns their answers.
+func (m *Monitor) Ask(ctx context.Context, commands ...string) ([]json.RawMessage, error) {
+	r, err := m.Run(ctx, Lines(commands))
 	if err == nil {
 		err = ended(r)
 	}
@@ -69,9 +71,9 @@ func (m *monitor) ask(ctx context.Context, commands ...string) ([]json.RawMessag
 	return answers, nil
 }
 
-// numbers are the numbers of all pools, by name.
-func (m *monitor) numbers(ctx context.Context) (map[string]int, error) {
-	answers, err := m.ask(ctx, "osd lspools")
+// Pools are the numbers of all pools, by name.
+func (m *Monitor) Pools(ctx context.Context) (map[string]int, error) {
+	answers, err := m.Ask(ctx, "osd lspools")
 	if err != nil {
 		return nil, err
 	}

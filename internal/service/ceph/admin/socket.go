@@ -1,4 +1,4 @@
-package ceph
+package admin
 
 import (
 	"context"
@@ -19,9 +19,9 @@ const (
 	longest   = 16 << 20 // bytes of an answer
 )
 
-// ask sends a command to the admin socket of a daemon and decodes the answer. The command is JSON and a zero byte; the answer is its
+// AskSocket sends a command to the admin socket of a daemon and decodes the answer. The command is JSON and a zero byte; the answer is its
 // length in four bytes, the most significant first, and JSON (src/common/admin_socket.cc).
-func ask(ctx context.Context, m platform.Machine, socket string, command map[string]any, answer any) error {
+func AskSocket(ctx context.Context, m platform.Machine, socket string, command map[string]any, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, answering)
 	defer cancel()
 	conn, err := service.Dial(ctx, m, load.Endpoint{Network: "unix", Address: socket})
