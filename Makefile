@@ -22,7 +22,7 @@ hci: results = results/hci-$(shell date +%Y%m%d-%H%M%S)
 hci:
 	@./setup hci go
 	@./build plimsoll & build=$$!; ./setup hci packages; installed=$$?; wait $$build && exit $$installed
-	./plimsoll run hci-easy --blocks 1 --set measure.window=3s --set measure.longest=4s --set margin=30% --out $(results)
+	./plimsoll run hci-easy --blocks 1 --set measure.window=2s --set measure.longest=4s --set margin=30% --out $(results)
 
 build:
 	@./setup build
