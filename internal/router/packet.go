@@ -3,7 +3,6 @@ package router
 import (
 	"encoding/binary"
 	"fmt"
-	"net/netip"
 )
 
 // Sizes in bytes.
@@ -46,6 +45,3 @@ func newTable(ports []Port) table {
 	}
 	return t
 }
-
-// network is the prefix of the addresses of a network.
-func (o Options) network() netip.Prefix { return netip.PrefixFrom(o.Ports[0].Address, o.Bits).Masked() }

@@ -154,9 +154,6 @@ func Sum(disks [][]Group, of func(Group) float64) (sum float64) {
 	return sum
 }
 
-// Offered is the rate that fio makes of that of a worker.
-func (g Group) Offered() float64 { return g.reads() + g.writes() }
-
 func (g Group) reads() float64  { return g.offers(g.Reads) }
 func (g Group) writes() float64 { return g.offers(g.Writes) }
 
@@ -165,17 +162,6 @@ func (g Group) offers(rate float64) float64 {
 		return rate
 	}
 	return paced(option(rate))
-}
-
-// Immediate is the number of operations that a worker starts at once: fio starts one of each direction, and counts the arrivals from there.
-func (g Group) Immediate() float64 {
-	n := 0.
-	for _, rate := range []float64{g.Reads, g.Writes} {
-		if rate > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // paced is the rate that fio makes of its option rate_iops: its mean interval is a whole number of microseconds, and each interval is rounded down to one.

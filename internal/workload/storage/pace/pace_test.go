@@ -41,7 +41,7 @@ func holds(l Load, disks [][]Group) error {
 	for name, one := range map[string][2]float64{
 		"reads":  {Sum(disks, Group.reads), l.Rate * l.Read},
 		"writes": {Sum(disks, Group.writes), l.Rate * (1 - l.Read)},
-		"all":    {Sum(disks, Group.Offered), l.Rate},
+		"all":    {Sum(disks, Group.offered), l.Rate},
 	} {
 		if math.Abs(one[0]-one[1]) > within*one[1]+1e-9 {
 			return fmt.Errorf("%s: %g/s of %g/s", name, one[0], one[1])

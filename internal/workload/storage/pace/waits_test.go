@@ -28,9 +28,9 @@ func (s server) run(seconds float64, seed uint64) (all []operation) {
 		for _, g := range groups {
 			for range g.Workers {
 				free := 0.
-				for due := random.ExpFloat64() / g.Offered(); due < seconds; due += random.ExpFloat64() / g.Offered() {
+				for due := random.ExpFloat64() / g.offered(); due < seconds; due += random.ExpFloat64() / g.offered() {
 					direction := write
-					if random.Float64() < g.reads()/g.Offered() {
+					if random.Float64() < g.reads()/g.offered() {
 						direction = read
 					}
 					start := max(due, free)
@@ -152,3 +152,6 @@ func simulated(t *testing.T, disks [][]Group, service func(*rand.Rand, float64, 
 	}
 	return truth, is, raw, math.Abs(total/sum - 1)
 }
+
+// offered is the rate that fio makes of that of a worker.
+func (g Group) offered() float64 { return g.reads() + g.writes() }
