@@ -101,7 +101,8 @@ func (l *launch) first(ctx context.Context, env service.Env, at service.Location
 			if len(env.Peers) > 0 {
 				return live, c.daemons.active(ctx, 0)
 			}
-			live.Endpoints, err = c.opened(ctx, s, p)
+			at, err := c.opened(ctx, s, p)
+			live.Endpoints = at
 			return live, err
 		},
 	}, nil

@@ -99,17 +99,12 @@ func (c Set) Several() bool { return c[0].Name != "" }
 // Server is the machine on which the service of the study runs, or the first of them.
 func (c Set) Server() *Member { return c.Servers()[0] }
 
-// Servers are the machines of the group that has the service of the study. A service that does not spread runs on the first.
+// Servers are the machines of the group that has the service of the study, or of the subject. A service that does not spread runs on the first.
 func (c Set) Servers() Set {
-	for _, serves := range []func(*Member) bool{
-		func(m *Member) bool { return m.Group.Serves },
-		func(m *Member) bool { return m.Group.Subject },
-	} {
-		if all := slices.DeleteFunc(slices.Clone(c), func(m *Member) bool { return !serves(m) }); len(all) > 0 {
-			return all
-		}
+	if all := slices.DeleteFunc(slices.Clone(c), func(m *Member) bool { return !m.Group.Serves }); len(all) > 0 {
+		return all
 	}
-	return nil
+	return c.Subject()
 }
 
 // Each does something on all machines at once. The first that fails cancels the others.
