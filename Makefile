@@ -39,9 +39,9 @@ long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial worklo
 # or lives by leases comes last: it mostly waits.
 few = $(shell test $$(nproc) -gt 3 && echo 3 || echo 2)
 heavy = $(addprefix plimsoll/internal/, \
-	live/libvirt platforms/vsphere workload/cqliot platforms/guest workload/orderentry guest/qemu cluster/replay/compare \
+	live/libvirt platforms/vsphere service/ceph platforms/guest workload/cqliot workload/orderentry guest/qemu cluster/replay/compare \
 	platforms/libvirt service/postgresql libvirt workload/oltp guest/disk workload/dvdstore agent/boot \
-	workload/brokerage guest/vswitch service/mariadb guest/netem workload/compile nbd service \
+	workload/brokerage guest/vswitch service/mariadb guest/netem router workload/compile nbd service \
 	platforms/ssh service/cassandra guest/initramfs workload/engine/dataset workload/engine)
 last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platforms/fleet
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,13 +12,14 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/null"
 )
 
-// TestOnThisMachine runs a load that does nothing, with all collectors. Every trial counts, and
-// records the cost of the lab, which "bench lab" holds against its limit.
+// TestOnThisMachine runs a load that does nothing, with all collectors. Every trial counts, unless the
+// hypervisor steals time, and records the cost of the lab, which "bench lab" holds against its limit.
 func TestOnThisMachine(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to run on this machine")
@@ -62,7 +64,9 @@ func TestOnThisMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if record.Void != "" {
+		// The neighbours of a busy machine are no fault of the bench, which must name them.
+		stolen := record.Counters[certify.StealCounter] > .1
+		if record.Void != "" && !(stolen && strings.HasPrefix(record.Void, "steal: ")) {
 			t.Errorf("trial %d is void: %s", e.Trial, record.Void)
 		}
 		cost, ok := record.Counters["lab.cpu"]
