@@ -41,7 +41,7 @@ var targets = []target{
 const (
 	sweepBlocks = 2
 	contenders  = 3 // of the sweep, measured again beside the result of the tuning
-	lastBlocks  = 6
+	lastBlocks  = 6 // unless the command line says otherwise
 )
 
 // bench measures one target.
@@ -50,13 +50,14 @@ type bench struct {
 	lab    *lab.Lab
 	dir    string
 	sets   []string
+	blocks int // of the last comparison
 	source *lab.Source
 	out    io.Writer
 }
 
 // measured runs a target: the tuning, a sweep of all combinations, and both again in alternation.
-func (t target) measured(ctx context.Context, dir string, sets []string, out io.Writer) error {
-	b := &bench{target: t, dir: filepath.Join(dir, t.name), sets: sets, out: out, lab: &lab.Lab{Catalog: catalog.All(), Version: "bench", Progress: func(e trial.Event) {
+func (t target) measured(ctx context.Context, dir string, sets []string, blocks int, out io.Writer) error {
+	b := &bench{target: t, dir: filepath.Join(dir, t.name), sets: sets, blocks: blocks, out: out, lab: &lab.Lab{Catalog: catalog.All(), Version: "bench", Progress: func(e trial.Event) {
 		if e.Trial == 0 && e.Note != "" {
 			fmt.Fprintf(os.Stderr, "%s: %s: %s\n", t.name, e.Phase, e.Note)
 		}
@@ -230,7 +231,7 @@ func (b *bench) compare(ctx context.Context, tuning *finding.Tuning, best []map[
 			arms = append(arms, one)
 		}
 	}
-	f, err := b.run(ctx, "last", arms, lastBlocks)
+	f, err := b.run(ctx, "last", arms, b.blocks)
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}

@@ -26,6 +26,7 @@ func Run(args []string) (ran bool, err error) {
 	}
 	flags := flag.NewFlagSet("bench tune", flag.ContinueOnError)
 	out := flags.String("out", "", "folder for the results, which are kept there")
+	blocks := flags.Int("blocks", lastBlocks, "`blocks` of the last comparison")
 	var sets []string
 	flags.Func("set", "override of the studies, `path=value`", func(text string) error { sets = append(sets, text); return nil })
 	if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
@@ -47,7 +48,7 @@ func Run(args []string) (ran bool, err error) {
 		defer os.RemoveAll(dir)
 	}
 	for _, t := range chosen {
-		if failed := t.measured(ctx, dir, sets, os.Stdout); failed != nil {
+		if failed := t.measured(ctx, dir, sets, *blocks, os.Stdout); failed != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", t.name, failed))
 		}
 		if ctx.Err() != nil {

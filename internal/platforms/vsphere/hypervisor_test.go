@@ -73,19 +73,21 @@ func (h *hypervisor) look() {
 			on = vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn
 			config = *vm.Config
 		})
-		pc := h.on[vm.Self]
+		pc, seen := h.on[vm.Self] // nil if it did not start
 		there[vm.Self] = on
 		switch {
-		case on && pc == nil:
+		case on && !seen:
 			h.start(vm, &config)
-		case on && ended(pc):
+		case on && pc != nil && ended(pc):
 			delete(h.on, vm.Self)
 			vm.PowerOffVMTask(&ctx, &types.PowerOffVM_Task{This: vm.Self})
 		}
 	}
 	for ref, pc := range h.on {
 		if !there[ref] {
-			pc.Off()
+			if pc != nil {
+				pc.Off()
+			}
 			delete(h.on, ref)
 		}
 	}
