@@ -21,7 +21,7 @@ func TestClientsSeeTheQueue(t *testing.T) {
 	if loadtest.Whole() {
 		most = time.Millisecond
 	}
-	loadtest.Calm(t, func() error {
+	loadtest.CalmWithin(t, 2*time.Minute, func() error {
 		least, half := beyondTheQueue(t)
 		if least < 0 || half > most {
 			return fmt.Errorf("answers come between %s and, for half of them, %s after the queue lets them go", least, half)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/stat"
 )
@@ -34,30 +35,33 @@ func TestRealArrivals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			logs := t.TempDir()
-			argv := logged(d.pattern.command(on, load.Stage{Length: length - surplus, Interval: time.Second, Seed: 3}), logs)
-			if said, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, said)
-			}
-			all, share, immediate, apart := arrivals(t, logs)
-			if n := d.pattern.workers(); immediate < n {
-				t.Errorf("%d of %d workers started an operation at once", immediate, n)
-			}
-			count := float64(len(all))
-			want := rate * length.Seconds()
-			if math.Abs(count-want) > .02*want+3*math.Sqrt(want) {
-				t.Errorf("%g operations were started in %v at %g/s", count, length, rate)
-			}
-			if sd := math.Sqrt(.7 * .3 / float64(len(all))); math.Abs(share-.7) > .01+3*sd {
-				t.Errorf("%.3f of the operations are reads", share)
-			}
-			t.Logf("%g/s: %.5g/s, %.3f reads, coefficient of variation %.3f of all gaps, %.3f of those of a worker", rate, count/length.Seconds(), share, variation(gaps(all)), variation(apart))
-			// Of exponential gaps it is 1; operations that bunch because the host is busy raise it.
-			for name, of := range map[string][]float64{"all": gaps(all), "workers": apart} {
-				if cv := variation(of); cv < 1-3/math.Sqrt(float64(len(of)))-.05 || cv > 1.5 {
-					t.Errorf("the coefficient of variation of %s is %.3f at %g/s", name, cv, rate)
+			loadtest.CalmWithin(t, time.Minute, func() error {
+				logs := t.TempDir()
+				argv := logged(d.pattern.command(on, load.Stage{Length: length - surplus, Interval: time.Second, Seed: 3}), logs)
+				if said, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, said)
 				}
-			}
+				all, share, immediate, apart := arrivals(t, logs)
+				if n := d.pattern.workers(); immediate < n {
+					t.Errorf("%d of %d workers started an operation at once", immediate, n)
+				}
+				if sd := math.Sqrt(.7 * .3 / float64(len(all))); math.Abs(share-.7) > .01+3*sd {
+					t.Errorf("%.3f of the operations are reads", share)
+				}
+				count := float64(len(all))
+				t.Logf("%g/s: %.5g/s, %.3f reads, coefficient of variation %.3f of all gaps, %.3f of those of a worker", rate, count/length.Seconds(), share, variation(gaps(all)), variation(apart))
+				want := rate * length.Seconds()
+				if math.Abs(count-want) > .02*want+3*math.Sqrt(want) {
+					return fmt.Errorf("%g operations were started in %v at %g/s", count, length, rate)
+				}
+				// Of exponential gaps it is 1; operations that bunch because the host is busy raise it.
+				for name, of := range map[string][]float64{"all": gaps(all), "workers": apart} {
+					if cv := variation(of); cv < 1-3/math.Sqrt(float64(len(of)))-.05 || cv > 1.5 {
+						return fmt.Errorf("the coefficient of variation of %s is %.3f at %g/s", name, cv, rate)
+					}
+				}
+				return nil
+			})
 			if err := d.Clean(t.Context(), env); err != nil {
 				t.Error(err)
 			}
