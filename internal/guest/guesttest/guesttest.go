@@ -50,7 +50,8 @@ func Kernel(t *testing.T) *kernel.Kernel {
 }
 
 // Turn waits until fewer tests boot guests than there are pairs of CPUs, across processes.
-// Kernel calls it.
+// Kernel calls it. A test that has its turn must not have parallel subtests: they would wait for
+// tests that wait for a turn.
 func Turn(t testing.TB) {
 	t.Helper()
 	for {

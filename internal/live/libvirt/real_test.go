@@ -179,7 +179,6 @@ func TestLibvirtForReal(t *testing.T) {
 		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
 	}
 	t.Parallel()
-	guesttest.Turn(t) // before the daemons start: an unused one exits after a minute
 	for name, cases := range map[string][]labCase{
 		"loads": {{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}},
 		"changes": {
@@ -189,6 +188,7 @@ func TestLibvirtForReal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			guesttest.Turn(t) // before the daemons start: an unused one exits after a minute
 			l := newLab(t)
 			for i, c := range cases {
 				if i > 0 {
