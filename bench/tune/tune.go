@@ -34,6 +34,9 @@ func Run(args []string) (ran bool, err error) {
 	} else if err != nil {
 		return true, err
 	}
+	if *blocks < 1 {
+		return true, fmt.Errorf("-blocks %d: the last comparison needs at least 1 block", *blocks)
+	}
 	chosen, err := named(flags.Args())
 	if err != nil {
 		return true, err

@@ -3,7 +3,6 @@
 package guesttest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +30,6 @@ func Kernel(t *testing.T) *kernel.Kernel {
 		t.Skip("no guest was booted: QEMU is missing (./setup test installs it)")
 	}
 	t.Parallel()
-	Agent(t) // before the turn, which others wait for
 	Turn(t)
 	folder, err := kernel.Folder()
 	if err != nil {
@@ -81,31 +79,13 @@ var agent = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the folder of the module: %w", err)
 	}
-	if err = build(strings.TrimSpace(string(root)), program); err != nil {
-		fmt.Fprintf(os.Stderr, "build the agent, once more after: %v\n", err)
-		err = build(strings.TrimSpace(string(root)), program)
+	build := exec.Command("./build", "agent", program)
+	build.Dir = strings.TrimSpace(string(root))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the agent: %w: %s", err, out)
 	}
-	return program, err
+	return program, nil
 })
-
-// build compiles the agent within minutes. A compiler that hangs ends with the stacks of its goroutines.
-func build(root, program string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, "./build", "agent", program)
-	c.Dir, c.SysProcAttr, c.WaitDelay = root, &syscall.SysProcAttr{Setpgid: true}, 10*time.Second
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGQUIT) }
-	out, err := c.CombinedOutput()
-	if err != nil {
-		processes := []byte(nil)
-		if ctx.Err() != nil {
-			processes, _ = exec.Command("ps", "-A", "-o", "pid,ppid,pgid,etime,stat,wchan:20,args").Output()
-			_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
-		}
-		return fmt.Errorf("build the agent: %w: %s%s", err, out, processes)
-	}
-	return nil
-}
 
 // Agent is the program of guests, built from this source.
 func Agent(t testing.TB) string {

@@ -98,9 +98,9 @@ func (r *Row) take(f *finding.Findings, compared bool, copies float64) {
 // Columns are the heads of the table of figures.
 func (o *Overview) Columns() []string {
 	if o.Profile != hci.Max {
-		return []string{"job", "operations", "peak IOPS", "throughput", "ceiling", "share"}
+		return []string{"job", "operations", "peak IOPS", "throughput", "ceiling", "share of ceiling"}
 	}
-	return []string{"job", "operations", "IOPS", "throughput", "p95", "p95 of files", "ceiling", "share"}
+	return []string{"job", "operations", "IOPS", "throughput", "p95", "p95 of files", "ceiling", "share of ceiling"}
 }
 
 // Cells are the figures of a job as text, with a peak or without.

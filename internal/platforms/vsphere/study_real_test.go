@@ -1,7 +1,6 @@
 package vsphere
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -40,12 +39,8 @@ type user struct {
 	dir, program, temp, state string
 }
 
-// command is bounded in time: one that hangs ends with the stacks of its goroutines.
 func (u *user) command(args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(u.Context(), 6*time.Minute)
-	u.Cleanup(cancel)
-	c := exec.CommandContext(ctx, u.program, args...)
-	c.Cancel, c.WaitDelay = func() error { return c.Process.Signal(syscall.SIGQUIT) }, 10*time.Second
+	c := exec.Command(u.program, args...)
 	c.Dir, c.Env = u.dir, append(os.Environ(), "TMPDIR="+u.temp, "XDG_STATE_HOME="+u.state)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c
