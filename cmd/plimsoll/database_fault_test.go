@@ -37,7 +37,7 @@ platform: local
 workload:
   oltp: {rows: %d, connections: 2, rate: 40/s, tick: 100ms, timeout: 500ms, test: write_only}
 service: {%s: %s}
-measure: {settle: 10ms, warmup: 100ms, window: 2s, longest: 3s, interval: 100ms, blocks: 2, retries: 9}
+measure: {settle: 10ms, warmup: 100ms, window: 2s, longest: 3s, interval: 100ms, blocks: 2, retries: 100}
 headline: [transactions]
 `, rows, service, smallDatabases[service])
 	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(text), 0o644); err != nil {

@@ -28,7 +28,7 @@ workload:
   storage: {disks: 2, size: 8MiB, read: 50%, depth: 4}
 factors:
   storage.rate: [160/s, 320/s]
-measure: {settle: 0s, warmup: 500ms, window: 2s, longest: 4s, blocks: 1, retries: 8}
+measure: {settle: 0s, warmup: 500ms, window: 2s, longest: 4s, blocks: 1, retries: 30}
 margin: 95%
 headline: [iops]
 `))

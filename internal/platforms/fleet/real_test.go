@@ -87,7 +87,7 @@ func TestTheNetworkIsCut(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") != "" {
 		cut, window, longest = 30*time.Second, "32s", "34s"
 	}
-	s.study("{settle: 10ms, warmup: 200ms, window: " + window + ", longest: " + longest + ", interval: 100ms, blocks: 1, retries: 20}")
+	s.study("{settle: 10ms, warmup: 200ms, window: " + window + ", longest: " + longest + ", interval: 100ms, blocks: 1, retries: 100}")
 	s.agent(0)
 	lab := s.run(1)
 	before := s.records()
@@ -148,7 +148,7 @@ func TestTheServerIsKilled(t *testing.T) {
 	s := newSite(t, 1)
 	t.Parallel()
 	server := s.external()
-	s.study("{settle: 10ms, warmup: 200ms, window: 3s, longest: 4s, interval: 100ms, blocks: 1, retries: 20}")
+	s.study("{settle: 10ms, warmup: 200ms, window: 3s, longest: 4s, interval: 100ms, blocks: 1, retries: 100}")
 	s.agent(0)
 	lab := s.run(1)
 	before := s.records()
