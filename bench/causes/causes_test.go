@@ -222,3 +222,30 @@ func TestTheHostIsPutBack(t *testing.T) {
 		}
 	}
 }
+
+// A run counts only where the hypervisor leaves the host the CPU time that it asks for; guest time is not counted twice.
+func TestAHostThatIsRobbedMakesARunVoid(t *testing.T) {
+	at := func(ticks string) cpuTime {
+		t.Helper()
+		read, err := cpuTimeOf("cpu  " + ticks + "\ncpu0 1 2 3 4 5 6 7 8 9 10\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	before := at("100 0 0 0 0 0 0 0 100 0")
+	for _, test := range []struct{ after, want string }{
+		{"1100 0 0 1000 0 0 0 30 1100 0", ""},
+		{"1000 20 50 900 0 10 20 60 900 0", "the hypervisor withheld 6 % of the CPU time that the host asked for"},
+		{"110 0 0 1980 0 0 0 10 110 0", ""}, // half of what an idle host asks for
+	} {
+		if got := withheld(before, at(test.after), 2); got != test.want {
+			t.Errorf("%s: %q, want %q", test.after, got, test.want)
+		}
+	}
+	for _, bad := range []string{"", "cpu 1 2", "cpu a 2 3 4 5 6 7 8", "cpu0 1 2 3 4 5 6 7 8"} {
+		if _, err := cpuTimeOf(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"plimsoll/bench/causes/scene"
@@ -157,6 +158,10 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 	cmd := exec.CommandContext(ctx, b.plimsoll, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
+	before, err := readCPUTime()
+	if err != nil {
+		return err
+	}
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
@@ -165,6 +170,13 @@ func (b bench) ask(ctx context.Context, c cause, o *outcome) error {
 	a, err := parse(printed)
 	if err != nil {
 		return err
+	}
+	after, err := readCPUTime()
+	if err != nil {
+		return err
+	}
+	if !b.again {
+		o.Void = withheld(before, after, runtime.NumCPU())
 	}
 	c.judge(a, o)
 	return nil
