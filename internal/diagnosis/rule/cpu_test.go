@@ -347,6 +347,8 @@ func TestTooManyWorkers(t *testing.T) {
 	judge(t, "too_many_workers", []scene{
 		{"a crowd", all(running(crowd), busy(1, allCPUs...)), "app (5)", "smaller pool"},
 		{"threads of a computation", all(running(process{PID: 5, Name: "simulate", User: 7.5, RunDelay: 20, Threads: 28}), busy(1, allCPUs...)), "simulate (5)", "one thread per CPU"},
+		{"threads that meet at barriers", all(running(process{PID: 5, Name: "simulate", User: 7.45, System: 0.05, RunDelay: 15.5, Voluntary: 2500, Threads: 24}), busy(1, allCPUs...)), "simulate (5)", "one thread per CPU"},
+		{"a service that waits a little", all(running(process{PID: 5, Name: "app", User: 6, System: 1.5, RunDelay: 15.5, Voluntary: 2500, Threads: 24}), busy(1, allCPUs...)), "", ""},
 		{"jobs that compute", func(e *evidence) {
 			for n := range 32 {
 				diagnosistest.Run(e, process{PID: 100 + n, Name: "cc", User: 0.25, RunDelay: 0.75, Voluntary: 2, Involuntary: 80})
