@@ -20,6 +20,8 @@ const (
 	computing = 100.
 	// serving is the rate above which a program serves: it works less than 5 ms between sleeps.
 	serving = 200.
+	// phases is the rate below which threads that meet after short phases compute.
+	phases = 1000.
 	// mostAwake is the share of a program's CPU time that threads use which never sleep.
 	mostAwake = 0.9
 )

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/diagnosistest"
+	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/cgroup"
 	"plimsoll/internal/hoststat/network"
@@ -183,6 +184,23 @@ func TestCPUSteal(t *testing.T) {
 		{"housekeeping of the hypervisor", with(steal(0.01)), "", ""},
 		{"busy without steal", busy(1, allCPUs...), "", ""},
 	})
+}
+
+// A hypervisor that withholds a little explains neither a neighbour nor a pool that is too large; one that withholds a third does.
+func TestSmallStealExplainsNothing(t *testing.T) {
+	for part, want := range map[float64]string{0.06: "noisy_neighbour", 0.33: "cpu_steal"} {
+		e := diagnosistest.Healthy(8)
+		diagnosistest.Run(e, process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 1.5, Voluntary: 3000})
+		diagnosistest.Run(e, hog(100, 7))
+		with(func(i *interval) {
+			for n := range i.CPUs {
+				i.CPUs[n] = hoststat.CPU{User: 1 - part, Steal: part}
+			}
+		})(e)
+		if found, _ := diagnosis.Judge(e, rule.All()); len(found) < 2 || found[0].Rule != want {
+			t.Errorf("%g is withheld, and the first finding is not %s: %+v", part, want, found)
+		}
+	}
 }
 
 func TestReadyTime(t *testing.T) {
@@ -415,6 +433,13 @@ func TestNoisyNeighbour(t *testing.T) {
 		return with(func(i *interval) { i.CacheLatency = latency })
 	}
 	victim := process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 1.5, Voluntary: 3000}
+	handing := func(name string) process { // threads that are often replaced by one another
+		p := process{PID: 9, Name: name, User: 6.9, System: 0.1, RunDelay: 8, Voluntary: 1560}
+		for n := range 16 {
+			p.Tasks = append(p.Tasks, thread{TID: 10 + n, User: 0.43, RunDelay: 0.5, Voluntary: 97, Runs: 300})
+		}
+		return p
+	}
 	judge(t, "noisy_neighbour", []scene{
 		{"a hog", all(running(victim, hog(100, 7)), busy(1, allCPUs...)), "server (5)", "renice -n 19 -p $(ps -Lo lwp= -p 100)"},
 		{"a hog on the service's CPU", func(e *evidence) {
@@ -437,6 +462,10 @@ func TestNoisyNeighbour(t *testing.T) {
 			diagnosistest.Run(e, batch)
 			diagnosistest.Use(e, 1, allCPUs...)
 		}, "server (5)", "batch"},
+		{"a hog with a runtime that hands threads over", all(running(victim, handing("batch")), busy(1, allCPUs...)), "server (5)", "batch"},
+		{"a server that computes", all(running(victim, handing("app")), busy(1, allCPUs...), with(func(i *interval) {
+			i.Network = &network.State{Flows: []network.Flow{{PID: 9, Port: 443, Segments: 3000, SegmentsIn: 3000}}}
+		})), "", ""},
 		{"the service does not wait", running(process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 0.01, Voluntary: 3000}, hog(100, 4)), "", ""},
 		{"client and server", all(running(victim, process{PID: 9, Name: "pgbench", User: 4, System: 3, Voluntary: 30e3}), busy(1, allCPUs...)), "", ""},
 		{"a stream through memory", all(running(process{PID: 5, Name: "index", User: 1}, stream), probes(110e-9)), "postgres (2000)", "report"},

@@ -90,7 +90,7 @@ func loudest(e *diagnosis.Evidence, victim *diagnosis.Program) (loud *diagnosis.
 				common++
 			}
 		}
-		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !p.Computes() || loud != nil || e.Connected(victim, p) {
+		if p.Name == victim.Name && p.Group == victim.Group || common == 0 || p.Busy < leastLoud*common || !e.Computes(p) || loud != nil || e.Connected(victim, p) {
 			continue
 		}
 		loud, room = p, common

@@ -29,7 +29,7 @@ var tooManyWorkers = diagnosis.Rule{
 			confidence, advice := diagnosis.Likely, "let "+p.Name+" work on one to two requests per CPU at a time and queue the others: a smaller pool of workers or connections"+hint(p.Name)
 			switch first := p.Processes[0]; {
 			case p.Serves() && p.RunDelay >= mostWaiting*p.Busy:
-			case first.Busy() >= 0.8*p.Busy && first.RunDelay >= mostWaitingThreads*first.Busy() && !(p.Serves() && communicates(e, p)):
+			case first.Busy() >= 0.8*p.Busy && first.RunDelay >= mostWaitingThreads*first.Busy() && (!p.Serves() || e.Computes(p)):
 				confidence, advice = diagnosis.Possible, "give "+p.Name+" one thread per CPU (OMP_NUM_THREADS, --threads, -j)"
 			default:
 				continue
@@ -48,10 +48,4 @@ var tooManyWorkers = diagnosis.Rule{
 		}
 		return found
 	},
-}
-
-// communicates reports whether a program exchanges messages: threads that compute in short phases sleep at barriers as often as
-// those of a service, but they hardly enter the kernel.
-func communicates(e *diagnosis.Evidence, p *diagnosis.Program) bool {
-	return p.SystemShare() >= diagnosis.KernelWork || e.Answers(p)
 }
