@@ -272,7 +272,7 @@ func hotThread(s *scene.Scene) (*scene.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(16, 48)), count("threads", 2), "--heavy", count("rate", scene.Either(s, 0, 1000)))
+	return client(s, "redis://"+address, scene.Command{}, count("connections", s.Between(16, 48)), count("threads", 2), "--heavy", count("rate", scene.Either(s, 0, 300)))
 }
 
 func tooMany(s *scene.Scene) (*scene.Meter, error) {

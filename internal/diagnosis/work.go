@@ -11,8 +11,8 @@ import (
 const (
 	// Full is the CPU time per second that a thread at its limit uses or waits for.
 	Full = 0.95
-	// IdleRoom is the number of idle CPUs that could have run more threads.
-	IdleRoom = 0.5
+	// idleRoom is the number of idle CPUs that could have run more threads, and idleShare their share of a host with few CPUs.
+	idleRoom, idleShare = 0.5, 0.15
 	// KernelWork is the least share of system time of a thread that does I/O or communicates.
 	KernelWork = 0.05
 	// computing is the rate of voluntary switches per second of CPU time below which a program
@@ -85,6 +85,9 @@ func (p *Program) Helper() bool {
 	names := []string{"ksoftirqd/", "kswapd", "kcompactd", "migration/", "rcu", "kworker/", "khugepaged", "ksmd", "cpuhp/"}
 	return slices.ContainsFunc(names, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })
 }
+
+// IdleRoom is the least number of idle CPUs with which more threads would have run.
+func (e *Evidence) IdleRoom() float64 { return min(idleRoom, idleShare*e.Online()) }
 
 // Dominates reports whether CPUs are so many of the host's that what they do is why it is busy.
 func (e *Evidence) Dominates(cpus float64) bool { return cpus >= e.Online()/3 }

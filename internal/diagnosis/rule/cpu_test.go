@@ -186,6 +186,22 @@ func TestCPUSteal(t *testing.T) {
 	})
 }
 
+// On two CPUs, a third of one is room for more threads; on eight it is not.
+func TestRoomOfSmallHosts(t *testing.T) {
+	for cpus, want := range map[int]int{2: 1, 8: 0} {
+		e := diagnosistest.Healthy(cpus)
+		diagnosistest.Run(e, process{PID: 5, Name: "app", User: 0.5, System: 0.5, Voluntary: 40e3, Contended: 8})
+		with(func(i *interval) {
+			for n := range i.CPUs {
+				i.CPUs[n] = hoststat.CPU{User: 1 - 0.35/float64(cpus), Idle: 0.35 / float64(cpus)}
+			}
+		})(e)
+		if found := diagnosistest.Found(t, rule.All(), "lock_convoy", e); len(found) != want {
+			t.Errorf("%d CPUs: %d findings, want %d", cpus, len(found), want)
+		}
+	}
+}
+
 // A hypervisor that withholds a little explains neither a neighbour nor a pool that is too large; one that withholds a third does.
 func TestSmallStealExplainsNothing(t *testing.T) {
 	for part, want := range map[float64]string{0.06: "noisy_neighbour", 0.33: "cpu_steal"} {

@@ -90,7 +90,7 @@ func restricted(e *diagnosis.Evidence) (all []restriction) {
 // crowded reports whether the program waits on its CPUs while others are idle.
 func (r *restriction) crowded(e *diagnosis.Evidence) bool {
 	n := float64(len(r.cpus))
-	return r.elsewhere(e) >= diagnosis.IdleRoom && r.program.RunDelay >= leastCrowded*n && r.program.Busy >= leastFilled*n && r.program.Busy >= leastOwn*r.busy(e)
+	return r.elsewhere(e) >= e.IdleRoom() && r.program.RunDelay >= leastCrowded*n && r.program.Busy >= leastFilled*n && r.program.Busy >= leastOwn*r.busy(e)
 }
 
 // elsewhere is the number of idle CPUs that the program may not use.

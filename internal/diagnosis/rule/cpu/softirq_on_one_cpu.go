@@ -46,7 +46,7 @@ var softirqOnOneCPU = diagnosis.Rule{
 			c := e.Mean.CPUs[at]
 			soft := c.SoftIRQ + c.IRQ + ksoftirqd(e, at)
 			lost, handled := droppedOn(e, vector, at)
-			if soft < leastSoftTime || lost < leastDropped && (c.Idle+c.IOWait > fullCPU || e.Idle() < diagnosis.IdleRoom) {
+			if soft < leastSoftTime || lost < leastDropped && (c.Idle+c.IOWait > fullCPU || e.Idle() < e.IdleRoom()) {
 				continue
 			}
 			device, change := spread(e, vector, at)

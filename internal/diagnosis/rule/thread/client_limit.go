@@ -29,7 +29,7 @@ var clientLimit = diagnosis.Rule{
 	Explains: []string{"hot_thread", "too_few_workers"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < diagnosis.IdleRoom || serverAtLimit(e) {
+		if e.Idle() < e.IdleRoom() || serverAtLimit(e) {
 			return nil
 		}
 		for _, p := range programs(e) {

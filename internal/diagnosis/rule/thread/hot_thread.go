@@ -22,7 +22,7 @@ var hotThread = diagnosis.Rule{
 	Explains: []string{"lock_convoy", "listen_queue", "rescheduling_storm"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < diagnosis.IdleRoom {
+		if e.Idle() < e.IdleRoom() {
 			return nil
 		}
 		for _, p := range e.Programs() {

@@ -25,7 +25,7 @@ var lockConvoy = diagnosis.Rule{
 	Needs:    []string{"cpus", "processes"},
 	Explains: []string{"rescheduling_storm", "too_few_workers", "cache_topology", "hot_thread"},
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < max(diagnosis.IdleRoom, 0.1*e.Online()) {
+		if e.Idle() < max(e.IdleRoom(), 0.1*e.Online()) {
 			return nil
 		}
 		for _, p := range e.Programs() {

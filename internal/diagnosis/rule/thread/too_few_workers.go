@@ -21,7 +21,7 @@ var tooFewWorkers = diagnosis.Rule{
 	Explains: []string{"hot_thread", "listen_queue", "smt_contention"},
 	Episodes: true,
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
-		if e.Idle() < diagnosis.IdleRoom {
+		if e.Idle() < e.IdleRoom() {
 			return nil
 		}
 		for _, p := range e.Programs() {
