@@ -3,6 +3,7 @@ package causes
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"plimsoll/bench/causes/scene"
 )
@@ -166,7 +167,7 @@ func pageCache(s *scene.Scene) (*scene.Meter, error) {
 // its page, which goes to the log after each checkpoint. Each session has rows of its own, and waits for no lock.
 func checkpoints(s *scene.Scene) (*scene.Meter, error) {
 	const scale, rowsOfPage = 20, 49
-	sessions := s.Between(8, 16)
+	sessions := s.Between(2, 4) * runtime.NumCPU()
 	d := database{scale: scale, fill: 80, settings: []string{"shared_buffers=2GB", "synchronous_commit=off", "wal_init_zero=off", "min_wal_size=32MB", "max_wal_size=" + scene.Either(s, "32MB", "4GB")}}
 	port, _, err := postgresql(s, d)
 	if err != nil {

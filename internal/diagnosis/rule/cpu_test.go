@@ -148,6 +148,8 @@ func TestShortLivedProcesses(t *testing.T) {
 		{"a script that starts programs", all(starts(700), running(shell)), "bash (7)", "perf trace"},
 		{"the script among shells", all(starts(700), running(process{PID: 8, Name: "bash", User: .2, Group: "/user.slice"}, shell)), "bash (7)", "long-running"},
 		{"a connection for each query", all(starts(300), running(process{PID: 7, Name: "postgres", User: .3, Reaped: 2, Faulted: 300_000})), "postgres (7)", "pgbouncer"},
+		{"a script on slow CPUs", all(starts(1280), running(process{PID: 7, Name: "sh", User: .13, Reaped: 1.4, Faulted: 103_000})), "sh (7)", "long-running"},
+		{"short jobs that work", all(starts(1280), running(process{PID: 7, Name: "sh", User: .13, Reaped: 1.4, Faulted: 40_000})), "", ""},
 		{"a build", all(starts(40), running(build)), "", ""},
 		{"a build of small files on fast CPUs", all(starts(100), running(process{PID: 7, Name: "make", Reaped: 4, Faulted: 280_000})), "", ""},
 		{"a build beside a server that starts threads", all(starts(2000), running(build)), "", ""},

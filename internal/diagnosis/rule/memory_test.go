@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"slices"
 	"testing"
 
 	"plimsoll/internal/diagnosis"
@@ -289,4 +290,25 @@ func TestPageCacheAsDisk(t *testing.T) {
 		{"fio reads files, and has a name like an engine", func(e *diagnosis.Evidence) { diagnosistest.Run(e, raw) }, "fio (5)", "--direct=1"},
 		{"a database reads from memory", func(e *diagnosis.Evidence) { diagnosistest.Run(e, database) }, "", ""},
 	})
+}
+
+// Reading dropped pages again takes CPU time: a limit is why CPUs are busy where that is a good part of it, and not otherwise.
+func TestMemoryLimitKeepsCPUsBusy(t *testing.T) {
+	for refaults, want := range map[float64]string{24_000: "memory_limit", 2_000: ""} {
+		e := diagnosistest.Healthy(2)
+		diagnosistest.Run(e, hoststat.Process{PID: 5, Name: "postgres", Group: "/db", MemoryGroup: "/db", User: 1, System: .6, RunDelay: 5, Blocked: .5, ReadBytes: refaults * 4096, Voluntary: 20_000})
+		g := cgroup.Group{Path: "/db", MemoryFile: "/sys/fs/cgroup/db/memory.max", MemoryLimit: 72 << 20, Memory: 72 << 20, LimitHits: 20_000, Refaults: refaults, MemoryPressure: psi.Pressure{Some: .106}}
+		diagnosistest.Each(e, func(i *hoststat.Interval) { i.Groups = append(i.Groups, g) })
+		diagnosistest.Use(e, 1, 0, 1)
+		pressure(e, "cpu", .6)
+		found, _ := diagnosis.Judge(e, rule.All())
+		for _, f := range found {
+			if f.Rule == "cpu_saturated" && f.Cause != want {
+				t.Errorf("%g pages per second: cpu_saturated follows from %q, want %q", refaults, f.Cause, want)
+			}
+		}
+		if !slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Rule == "cpu_saturated" }) || !slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Rule == "memory_limit" }) {
+			t.Errorf("%g pages per second: %+v", refaults, found)
+		}
+	}
 }

@@ -14,6 +14,10 @@ const (
 	// leastRefaults is the rate of pages read again from which a group thrashes where the kernel
 	// counts no pressure: at 0.1 ms each, of flash, they cost 1 % of a thread's time.
 	leastRefaults = 100
+	// perRefault is the CPU time in which a kernel drops a page and reads it again, in seconds: a little more than for a read from a fast device.
+	perRefault = 1e-5
+	// leastReread is the share of a program's CPU time that goes to such pages from which they are why CPUs are busy.
+	leastReread = 0.1
 )
 
 // memoryLimit finds control groups whose memory limit makes their programs wait. A group that
@@ -35,9 +39,14 @@ var memoryLimit = diagnosis.Rule{
 			if stall < leastStall || g.Memory < nearLimit*g.MemoryLimit {
 				continue
 			}
+			var explains []string
+			if e.Dominates(p.Busy) && g.Refaults*perRefault >= leastReread*p.Busy {
+				explains = []string{"cpu_saturated"}
+			}
 			found = append(found, diagnosis.Finding{
 				Subject:    p.Subject(),
 				Confidence: how,
+				Explains:   explains,
 				Impact:     stall,
 				Says:       "{subject} waits {waiting} of the time for memory, because control group " + g.Path + " is limited to {limit}: it met the limit {hits} times per second and reads {refaults} pages per second again that it had to drop.",
 				Evidence: []diagnosis.Fact{
