@@ -91,11 +91,16 @@ func readProcesses(r *Reader, s *State) error {
 // detail reads more of the processes that are active, blocked or in the focus, and of those
 // that were so a few readings ago: rates need details at both ends.
 func (r *Reader) detail(s *State, now map[int]processAge) {
+	newest := 0. // process, which has just started: the reader is one
+	for i := range s.Processes {
+		newest = max(newest, s.Processes[i].Started)
+	}
 	used := func(p *Process) float64 {
 		before, known := r.previous[p.PID]
 		switch {
 		case len(r.previous) == 0 && p.Origin == "":
-			return p.Busy() * 1e-3 // the first reading: those with the most CPU time so far, and all of the lab
+			// The first reading: those with the most CPU time so far or in a second of their life, and all of the lab.
+			return max(p.Busy()*1e-3, p.Busy()/(1+(newest-p.Started)/ticks))
 		case !known || before.started != p.Started: // in the first reading, of the lab
 			before = processAge{}
 		}

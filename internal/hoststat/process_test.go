@@ -29,3 +29,22 @@ func TestCommandAfterExec(t *testing.T) {
 		}
 	}
 }
+
+// The first reading has details of a program that was busy since it started, a few seconds ago: without them its threads have no rates in the first interval.
+func TestFirstReadingOfYoungProcesses(t *testing.T) {
+	tree := fstest.MapFS{}
+	for pid, c := range map[int]struct{ started, used int }{7: {999_700, 200}, 8: {1000, 200}, 9: {1_000_000, 0}, 10: {1000, 2000}} {
+		tree[fmt.Sprintf("proc/%d/stat", pid)] = &fstest.MapFile{Data: []byte(fmt.Sprintf("%d (p) R 1 7 7 0 -1 0 10 0 0 0 %d 0 0 0 20 0 1 0 %d%s\n", pid, c.used, c.started, strings.Repeat(" 0", 30)))}
+		tree[fmt.Sprintf("proc/%d/status", pid)] = &fstest.MapFile{Data: []byte("Cpus_allowed_list:\t0-1\n")}
+	}
+	want := map[int]bool{7: true, 8: false, 9: false, 10: true} // 10 used 20 s in its life
+	for _, p := range hoststat.NewReader(hoststattest.Tree(tree)).Read(0).Processes {
+		if p.Detailed != want[p.PID] {
+			t.Errorf("process %d: details %v, want %v", p.PID, p.Detailed, want[p.PID])
+		}
+		delete(want, p.PID)
+	}
+	if len(want) > 0 {
+		t.Errorf("processes %v were not read", want)
+	}
+}
