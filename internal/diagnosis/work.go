@@ -53,14 +53,16 @@ func (p *Program) SystemShare() float64 {
 	return system / max(p.Busy, 1e-9)
 }
 
-// Computes reports whether a program computes without waiting for anything: it hardly sleeps, or
-// threads that do not sleep use nearly all of its CPU time. Those of a runtime sleep beside them.
-func (p *Program) Computes() bool {
-	if p.SystemShare() >= 2*KernelWork {
+// Computes reports whether a program computes without waiting for anything but itself. It hardly sleeps, or threads that do not sleep use
+// nearly all of its CPU time: those of a runtime sleep beside them. Or it exchanges no messages and hardly enters the kernel: threads that
+// meet at barriers, or that a runtime replaces by one another, sleep as often as those of a service.
+func (e *Evidence) Computes(p *Program) bool {
+	system := p.SystemShare()
+	if system >= 2*KernelWork {
 		return false
 	}
 	voluntary, _ := p.Switches()
-	return voluntary < computing*p.Busy || p.awake()
+	return voluntary < computing*p.Busy || p.awake() || system < KernelWork && voluntary < phases*p.Busy && len(e.Flows(p)) == 0
 }
 
 // Serves reports whether a program works in short pieces, with sleeps between them.

@@ -451,7 +451,7 @@ func TestNoisyNeighbour(t *testing.T) {
 		return with(func(i *interval) { i.CacheLatency = latency })
 	}
 	victim := process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 1.5, Voluntary: 3000}
-	handing := func(name string) process { // threads that are often replaced by one another
+	handover := func(name string) process { // threads that a runtime replaces by one another
 		p := process{PID: 9, Name: name, User: 6.9, System: 0.1, RunDelay: 8, Voluntary: 1560}
 		for n := range 16 {
 			p.Tasks = append(p.Tasks, thread{TID: 10 + n, User: 0.43, RunDelay: 0.5, Voluntary: 97, Runs: 300})
@@ -480,8 +480,8 @@ func TestNoisyNeighbour(t *testing.T) {
 			diagnosistest.Run(e, batch)
 			diagnosistest.Use(e, 1, allCPUs...)
 		}, "server (5)", "batch"},
-		{"a hog with a runtime that hands threads over", all(running(victim, handing("batch")), busy(1, allCPUs...)), "server (5)", "batch"},
-		{"a server that computes", all(running(victim, handing("app")), busy(1, allCPUs...), with(func(i *interval) {
+		{"a hog with a runtime that hands threads over", all(running(victim, handover("batch")), busy(1, allCPUs...)), "server (5)", "batch"},
+		{"a server that computes", all(running(victim, handover("app")), busy(1, allCPUs...), with(func(i *interval) {
 			i.Network = &network.State{Flows: []network.Flow{{PID: 9, Port: 443, Segments: 3000, SegmentsIn: 3000}}}
 		})), "", ""},
 		{"the service does not wait", running(process{PID: 5, Name: "server", User: 0.3, System: 0.3, RunDelay: 0.01, Voluntary: 3000}, hog(100, 4)), "", ""},

@@ -44,7 +44,7 @@ func cacheNeighbour(e *diagnosis.Evidence) []diagnosis.Finding {
 			resident = max(resident, one.RSS)
 		}
 		switch {
-		case loud == nil && p.Computes() && resident >= streaming && p.Busy >= 0.5:
+		case loud == nil && e.Computes(p) && resident >= streaming && p.Busy >= 0.5:
 			loud = p
 		case victim == nil && p.Busy >= leastHarmed && !p.Helper() && e.Asked(p.Processes[0]) && lives(e, p):
 			victim = p

@@ -84,7 +84,7 @@ func programs(e *diagnosis.Evidence) []*diagnosis.Program {
 // or waits long for a CPU.
 func serverAtLimit(e *diagnosis.Evidence) bool {
 	for _, p := range e.Programs() {
-		if client(p) || generates(e, p) || calls(e, p) || p.Computes() {
+		if client(p) || generates(e, p) || calls(e, p) || e.Computes(p) {
 			continue
 		}
 		for _, t := range p.Threads() {
