@@ -9,6 +9,8 @@ import (
 const (
 	// leastWait is the share of its runnable time in which a victim waits for CPUs.
 	leastWait = 0.2
+	// leastWork is the CPUs that a victim uses at least: less is a daemon that wakes for its own timers.
+	leastWork = 0.01
 	// leastLoud is the share of the CPUs that a neighbour uses at least.
 	leastLoud = 0.2
 	// mostIdle is the share of idle time of CPUs that are hardly ever free for a victim.
@@ -30,7 +32,7 @@ var noisyNeighbour = diagnosis.Rule{
 	Check: func(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 		for _, p := range serversFirst(e) {
 			waits := p.RunDelay / max(p.RunDelay+p.Busy, 1e-9)
-			if waits < leastWait || p.Busy+p.RunDelay < 0.05 || !p.Serves() || p.Helper() || !e.Asked(p.Processes[0]) || !lives(e, p) {
+			if waits < leastWait || p.Busy < leastWork || !p.Serves() || p.Helper() || !e.Asked(p.Processes[0]) || !lives(e, p) {
 				continue
 			}
 			loud, room := loudest(e, p)
@@ -44,7 +46,7 @@ var noisyNeighbour = diagnosis.Rule{
 				Impact:     waits,
 				Evidence:   []diagnosis.Fact{diagnosis.Share("waiting", waits), diagnosis.Number("used", loud.Busy), diagnosis.Number("CPUs", room), diagnosis.Number("used by the service", p.Busy)},
 				Change:     priority(e, p, loud),
-				Prediction: &diagnosis.Prediction{Low: 0, High: p.RunDelay / max(p.Busy, 1e-9), Of: "throughput of " + p.Name, Basis: "waiting / working"},
+				Prediction: &diagnosis.Prediction{Low: -waits, High: 0, Of: "response time of " + p.Name, Basis: "waiting for CPUs / waiting and working"},
 			})
 			break
 		}
