@@ -13,6 +13,7 @@ import (
 
 const (
 	mostDetailed = 24    // processes read in detail
+	mostOwn      = 18    // of them those of the lab, so that a busy program of others keeps its details
 	mostTasks    = 64    // threads read of each of them
 	mostAllTasks = 192   // threads read in all
 	mostTitles   = 256   // processes of which the title is read
@@ -128,17 +129,20 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 		}
 		return cmp.Compare(weight[b.PID], weight[a.PID])
 	})
-	detailed := 0
+	detailed, ours := 0, 0
 	for i := range s.Processes {
 		p := &s.Processes[i]
 		focus := slices.Contains(r.Focus, p.PID)
 		if p.Name == "postgres" && i < mostTitles {
 			p.Command = r.command(p, "proc/"+strconv.Itoa(p.PID)+"/")
 		}
-		if !focus && (detailed >= mostDetailed || now[p.PID].linger == 0) {
+		if !focus && (detailed >= mostDetailed || own(p) && ours >= mostOwn || now[p.PID].linger == 0) {
 			continue
 		}
 		detailed++
+		if own(p) {
+			ours++
+		}
 		r.readDetails(p, max(1, min(mostTasks, mostAllTasks-len(r.tasksNow))))
 	}
 }

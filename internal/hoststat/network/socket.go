@@ -142,26 +142,27 @@ const (
 const (
 	inetDiag    = 4  // NETLINK_INET_DIAG
 	diagRequest = 20 // SOCK_DIAG_BY_FAMILY
-	tcp         = 6
-	inet, inet6 = 2, 10
+	tcpRequest  = 18 // TCPDIAG_GETSOCK
+	statesAt    = 52 // in struct inet_diag_req
+	inet        = 2
 	attrInfo    = 2 // INET_DIAG_INFO
 	attrMemory  = 7 // INET_DIAG_SKMEMINFO
 	diagHeader  = 72
 )
 
-// request asks for the TCP sockets of a family in some states (struct inet_diag_req_v2).
-func request(family byte, states uint32, details bool) []byte {
-	body := make([]byte, 56)
-	body[0], body[1] = family, tcp
-	body[2] = 1 << (attrMemory - 1)
+// request asks for the TCP sockets in some states, in the older form of such requests (struct
+// inet_diag_req): it has those of both families in one walk over the kernel's table, which takes
+// milliseconds on hosts with much memory, whatever it holds.
+func request(states uint32, details bool) []byte {
+	body := make([]byte, 60)
+	if states != 1<<timeWait {
+		body[3] = 1 << (attrMemory - 1)
+	}
 	if details {
-		body[2] |= 1 << (attrInfo - 1)
+		body[3] |= 1 << (attrInfo - 1)
 	}
-	if states == 1<<timeWait {
-		body[2] = 0
-	}
-	binary.NativeEndian.PutUint32(body[4:], states)
-	return dumpRequest(diagRequest, body)
+	binary.NativeEndian.PutUint32(body[statesAt:], states)
+	return dumpRequest(tcpRequest, body)
 }
 
 // parseConnection parses struct inet_diag_msg and its attributes.

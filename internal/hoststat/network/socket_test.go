@@ -13,10 +13,10 @@ import (
 type kernel map[uint32][]byte
 
 func (k kernel) Dump(_, protocol int, request []byte, use func(kind uint16, body []byte)) error {
-	if protocol != inetDiag || request[header] != inet {
+	if protocol != inetDiag || request[4] != tcpRequest {
 		return nil
 	}
-	_, err := messages(k[uint32(request[header+4])|uint32(request[header+5])<<8], use)
+	_, err := messages(k[uint32(request[header+statesAt])|uint32(request[header+statesAt+1])<<8], use)
 	return err
 }
 
@@ -91,19 +91,26 @@ func TestOtherNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	l6, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 here: %v", err)
+	}
+	defer l6.Close()
 	before, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := Local()
 	for space, want := range map[int]bool{0: true, child.Process.Pid: false} {
-		seen := false
-		err := k.Dump(space, inetDiag, request(inet, 1<<listening, false), func(_ uint16, body []byte) {
-			c, ok := parseConnection(body)
-			seen = seen || ok && c.local.String() == l.Addr().String()
-		})
-		if err != nil || seen != want {
-			t.Errorf("namespace of %d: this program's socket seen: %v, %v", space, seen, err)
+		for _, l := range []net.Listener{l, l6} {
+			seen := false
+			err := k.Dump(space, inetDiag, request(1<<listening, false), func(_ uint16, body []byte) {
+				c, ok := parseConnection(body)
+				seen = seen || ok && c.local.String() == l.Addr().String()
+			})
+			if err != nil || seen != want {
+				t.Errorf("namespace of %d: this program's socket %s seen: %v, %v", space, l.Addr(), seen, err)
+			}
 		}
 	}
 	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before {
@@ -137,7 +144,7 @@ func TestBrokenAnswers(t *testing.T) {
 
 func FuzzMessages(f *testing.F) {
 	f.Add(make([]byte, 100))
-	f.Add(dumpRequest(diagRequest, make([]byte, diagHeader+240)))
+	f.Add(dumpRequest(tcpRequest, make([]byte, diagHeader+240)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = messages(b, func(_ uint16, body []byte) {
 			if c, ok := parseConnection(body); ok && len(body) < diagHeader {

@@ -145,20 +145,18 @@ func (t *table) dump(k Kernel, spaces []int, states uint32, use func(space int, 
 // dump asks the kernel for the sockets in some states in all spaces. A namespace that cannot be entered is
 // left out; this one's is an error.
 func dump(k Kernel, spaces []int, states uint32, use func(space int, c connection)) error {
+	details := states != 1<<listening && states != 1<<timeWait
 	for _, space := range append([]int{0}, spaces...) {
-		for _, family := range []byte{inet, inet6} {
-			details := states != 1<<listening && states != 1<<timeWait
-			err := k.Dump(space, inetDiag, request(family, states, details), func(kind uint16, body []byte) {
-				if c, ok := parseConnection(body); ok && kind == diagRequest {
-					use(space, c)
-				}
-			})
-			if err != nil && space == 0 && family == inet {
-				if errors.Is(err, syscall.ENOENT) {
-					return errors.New("the kernel module tcp_diag is not loaded: modprobe tcp_diag")
-				}
-				return err
+		err := k.Dump(space, inetDiag, request(states, details), func(kind uint16, body []byte) {
+			if c, ok := parseConnection(body); ok && kind == tcpRequest {
+				use(space, c)
 			}
+		})
+		if err != nil && space == 0 {
+			if errors.Is(err, syscall.ENOENT) {
+				return errors.New("the kernel module tcp_diag is not loaded: modprobe tcp_diag")
+			}
+			return err
 		}
 	}
 	return nil
