@@ -2,14 +2,15 @@
 # make hci      the same with the easy run of a private Ceph cluster, in one block
 # make test     set up and run every test: fast ones, and those that drive real parts
 # make build    static binaries: ./plimsoll, and ./plimsoll-agent for other machines and guests
-# make release  archives and Debian packages for amd64 and arm64, with checksums
+# make release  archives, Debian and RPM packages and an image for amd64 and arm64, with checksums
+# make site     the documentation as a web site with a search
 # make check    what a change must pass: format, vet, static analysis, tests with the race detector, fuzzing
 # make test-deep   the statistical promises with many more simulated studies
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
 
-.PHONY: demo hci test test-together test-heavy test-last test-fast test-deep build release check bench clean
+.PHONY: demo hci test test-together test-heavy test-last test-fast test-deep build release site check bench clean
 
 demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
@@ -30,6 +31,9 @@ build:
 
 release:
 	@./release
+
+site:
+	@./site
 
 # What takes long begins first, or it would be waited for at the end.
 long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial workload/keyvalue workload/web report)
