@@ -12,6 +12,7 @@ type Recorded struct {
 	Records []measure.Record
 	Testbed collect.TestbedRecord // none in folders of earlier versions
 	Results *measure.Results
+	Metrics []measure.Metric // that the records may hold
 }
 
 // ReadRecorded reads a results folder.
@@ -24,7 +25,7 @@ func ReadRecorded(c *study.Catalog, dir string) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorded{Run: r, Records: m.records, Testbed: m.bed, Results: measure.OpenResults(dir)}, nil
+	return &Recorded{Run: r, Records: m.records, Testbed: m.bed, Results: measure.OpenResults(dir), Metrics: append(countersOf(c), metricsOf(c, r.Source.Study)...)}, nil
 }
 
 // Mistake marks an error as one in the input.
