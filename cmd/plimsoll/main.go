@@ -47,6 +47,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		cli.Complain(complaints, err)
+		if cli.OnGitHub() {
+			cli.Annotate(complaints, err)
+		}
 	}
 	return status
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -106,8 +107,8 @@ func valuesOf(records []measure.Record, arm int) map[string][]float64 {
 	return values
 }
 
-// Export writes the records of a run in another format: json, csv, parquet or
-// benchfmt.
+// Export writes the records of a run in another format: json, csv, parquet,
+// benchfmt or openmetrics.
 func (l *Lab) Export(w io.Writer, dir, format string) error {
 	r, err := open(dir)
 	if err != nil {
@@ -117,8 +118,9 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	if err != nil {
 		return err
 	}
+	whole, _ := filepath.Abs(dir) // empty without a working directory
 	run := exchange.Run{
-		Study: r.Source.Study.Name, Workload: m.kind.Name, Records: m.records, Testbed: map[string]string{},
+		Study: r.Source.Study.Name, Name: filepath.Base(whole), Workload: m.kind.Name, Records: m.records, Testbed: map[string]string{},
 		Metrics: append(r.Source.Study.Results(l.Catalog), countersOf(l.Catalog)...),
 	}
 	run.Design = exchange.Design{

@@ -15,10 +15,13 @@ import (
 func (c *commands) export() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
-		Use:   "export DIR --to json|csv|parquet|benchfmt|hcibench",
+		Use:   "export DIR --to json|csv|parquet|benchfmt|openmetrics|hcibench",
 		Short: "write the records of a run in another format",
 		Long: `Write the records of a run in another format: one row per trial and metric as CSV,
 JSON or Parquet, or the Go benchmark format for benchstat.
+
+openmetrics has the values of trials with their times, for
+"promtool tsdb create-blocks-from openmetrics".
 
 hcibench writes a storage study or an easy run as a folder of HCIBench's results, with a
 case per valid trial. It requires --out, and overwrites nothing.`,
@@ -40,8 +43,10 @@ case per valid trial. It requires --out, and overwrites nothing.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt or hcibench")
-	cli.Complete(cmd, "to", func(string) []string { return []string{"json", "csv", "parquet", "benchfmt", exchange.Folder} })
+	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt, openmetrics or hcibench")
+	cli.Complete(cmd, "to", func(string) []string {
+		return []string{"json", "csv", "parquet", "benchfmt", "openmetrics", exchange.Folder}
+	})
 	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output); of hcibench the new folder")
 	return cmd
 }

@@ -56,7 +56,7 @@ func (o *output) folder(study string) string {
 func (c *commands) run() *cobra.Command {
 	var a asked
 	var o output
-	var gated gate.Gate
+	var d delivery
 	var intervene bool
 	cmd := &cobra.Command{
 		Use:   "run STUDY",
@@ -68,15 +68,15 @@ are overrides: hci.policy=small|hcibench, hci.profile=max|low|medium|high, hci.j
 
 Ctrl-C stops the run and restores all settings; "plimsoll resume" continues it at
 the first unfinished trial.`,
-		Example: "  plimsoll run tutorial-ab\n  plimsoll run hci-easy --set hci.profile=low\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
+		Example: "  plimsoll run tutorial-ab\n  plimsoll run hci-easy --set hci.profile=low\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json\n  plimsoll run my-study.yaml --gate --junit results.xml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if intervene {
 				a.sets = append(a.sets, "measure.intervene=true")
 			}
 			if args[0] == easyrun.Name {
-				if gated != "" {
-					return cli.Mistake(fmt.Errorf("--gate judges one study, and %s runs several: gate %s", easyrun.Name, hci.Study))
+				if err := d.single(); err != nil {
+					return err
 				}
 				return c.runEasy(cmd, &a, &o)
 			}
@@ -85,19 +85,19 @@ the first unfinished trial.`,
 				return err
 			}
 			r.Dir = o.folder(r.Source.Study.Name)
-			return c.perform(cmd.Context(), &o.reporting, gated, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Run(ctx, r) })
+			return c.perform(cmd.Context(), &o.reporting, d, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Run(ctx, r) })
 		},
 	}
 	a.flags(c, cmd)
 	o.flags(cmd)
-	gated.Flag(cmd)
+	d.flags(cmd)
 	cmd.Flags().BoolVar(&intervene, "intervene", false, "after a decided effect, test on fresh blocks whether its best explanation is the cause")
 	return cmd
 }
 
 func (c *commands) resume() *cobra.Command {
 	var o reporting
-	var gated gate.Gate
+	var d delivery
 	cmd := &cobra.Command{
 		Use:               "resume DIR",
 		Short:             "continue an interrupted run at its first unfinished trial",
@@ -106,28 +106,34 @@ func (c *commands) resume() *cobra.Command {
 		ValidArgsFunction: cli.Folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if easyrun.Is(args[0]) {
+				if err := d.single(); err != nil {
+					return err
+				}
 				p, err := easyrun.Open(c.lab, args[0])
 				if err != nil {
 					return err
 				}
 				return c.performEasy(cmd.Context(), p, args[0], &o)
 			}
-			return c.perform(cmd.Context(), &o, gated, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
+			return c.perform(cmd.Context(), &o, d, func(ctx context.Context) (*lab.Outcome, error) { return c.lab.Resume(ctx, args[0]) })
 		},
 	}
 	o.flags(cmd)
-	gated.Flag(cmd)
+	d.flags(cmd)
 	return cmd
 }
 
 // perform measures, shows how that goes, and prints the outcome.
-func (c *commands) perform(ctx context.Context, o *reporting, gated gate.Gate, measure func(context.Context) (*lab.Outcome, error)) error {
+func (c *commands) perform(ctx context.Context, o *reporting, d delivery, measure func(context.Context) (*lab.Outcome, error)) error {
+	if err := d.junit.Check(); err != nil {
+		return err
+	}
 	watch, err := c.watch(ctx, o)
 	if err != nil {
 		return err
 	}
 	outcome, err := measure(watch.Context)
-	return c.finish(outcome, resumable(outcome, watch.Done(err)), o, gated)
+	return c.finish(outcome, resumable(outcome, watch.Done(err)), o, d)
 }
 
 // watch shows how a run goes.
@@ -148,7 +154,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 }
 
 // finish prints the outcome of a run, also of one that ended early.
-func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gated gate.Gate) error {
+func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, d delivery) error {
 	if outcome == nil || lab.IsMistake(err) { // nothing was measured
 		return err
 	}
@@ -162,8 +168,41 @@ func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gated g
 		}
 		fmt.Fprintf(c.screen.Out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))
 	}
+	if cli.OnGitHub() {
+		cli.Summarise(c.screen.Err, outcome.Input)
+	}
+	if failed := d.junit.Write(outcome.Input, troubleOf(err)); failed != nil {
+		return errors.Join(err, failed)
+	}
 	if err != nil {
 		return err
 	}
-	return gated.Judge(outcome.Findings)
+	return d.gate.Judge(outcome.Findings)
+}
+
+// troubleOf is what ended a run early. Lost data is a finding.
+func troubleOf(err error) error {
+	if lost := (*lab.DataError)(nil); errors.As(err, &lost) {
+		return nil
+	}
+	return err
+}
+
+// delivery holds the flags that say what else is made of the findings of a run.
+type delivery struct {
+	gate  gate.Gate
+	junit cli.JUnit
+}
+
+func (d *delivery) flags(cmd *cobra.Command) {
+	d.gate.Flag(cmd)
+	cmd.Flags().StringVar((*string)(&d.junit), "junit", "", d.junit.Usage())
+}
+
+// single refuses the flags for a run of several studies.
+func (d delivery) single() error {
+	if d == (delivery{}) {
+		return nil
+	}
+	return cli.Mistake(fmt.Errorf("--gate and --junit judge one study, and %s runs several: gate %s", easyrun.Name, hci.Study))
 }

@@ -47,7 +47,7 @@ Ctrl-C stops and restores all settings; "plimsoll resume" continues the tuning.`
 				return err
 			}
 			outcome, err := c.lab.Tune(watch.Context, r)
-			return c.finish(outcome, resumable(outcome, watch.Done(err)), &o.reporting, "")
+			return c.finish(outcome, resumable(outcome, watch.Done(err)), &o.reporting, delivery{})
 		},
 	}
 	a.flags(c, cmd)

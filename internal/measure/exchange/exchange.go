@@ -17,6 +17,7 @@ import (
 // Run is a run of a study to export.
 type Run struct {
 	Study    string
+	Name     string // of its results folder
 	Workload string
 	Labels   []string         // of the arms, by index
 	Metrics  []measure.Metric // of the records' values and counters, in display order
@@ -40,7 +41,7 @@ type Design struct {
 	Order     string   `json:"order,omitempty"` // order of arms within blocks
 }
 
-// Write writes a run in one of the formats json, csv, parquet and benchfmt.
+// Write writes a run in one of the formats json, csv, parquet, benchfmt and openmetrics.
 func Write(w io.Writer, run Run, format string) error {
 	for _, f := range formats {
 		if f.name == format {
@@ -58,7 +59,7 @@ func Write(w io.Writer, run Run, format string) error {
 var formats = []struct {
 	name  string
 	write func(io.Writer, Run) error
-}{{"json", writeJSON}, {"csv", writeCSV}, {"parquet", writeParquet}, {"benchfmt", writeBenchfmt}}
+}{{"json", writeJSON}, {"csv", writeCSV}, {"parquet", writeParquet}, {"benchfmt", writeBenchfmt}, {"openmetrics", writeOpenMetrics}}
 
 // Folder is the name of the format of HCIBench, which is a folder and not for Write.
 const Folder = "hcibench"

@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	err := Write(new(bytes.Buffer), Run{}, "xlsx")
-	if err == nil || err.Error() != `unknown format "xlsx"; known: json, csv, parquet, benchfmt, hcibench` {
+	if err == nil || err.Error() != `unknown format "xlsx"; known: json, csv, parquet, benchfmt, openmetrics, hcibench` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -251,7 +251,7 @@ func (f *full) Write(p []byte) (int, error) {
 }
 
 func TestAFailedWriteIsReported(t *testing.T) {
-	run := sampleRun()
+	run := timed()
 	for range 6 {
 		run.Records = append(run.Records, run.Records...)
 	}
