@@ -124,12 +124,15 @@ func seedOf(id string, l Line) uint64 {
 }
 
 func pointOf(of stat.Paired, run int) Point {
-	p := Point{Run: run, Blocks: of.N, Value: math.Exp(of.Mean), Low: math.Exp(of.Low), High: math.Exp(of.High)}
+	p := Point{Run: run, Blocks: of.N, Value: exp(of.Mean), Low: exp(of.Low), High: exp(of.High)}
 	if of.N < 2 {
 		p.Low, p.High = p.Value, p.Value
 	}
 	return p
 }
+
+// exp is the exponential of a number, finite whatever a forged record holds.
+func exp(v float64) float64 { return min(math.Exp(v), math.MaxFloat64) }
 
 // sides are the segments before and after a change.
 type sides struct {
@@ -142,7 +145,7 @@ func (p *part) change(l *Line, c change.Change, s sides) Change {
 	size := stat.Welch(s.series[s.before.From:s.before.To], s.series[s.after.From:s.after.To], finding.SummaryLevel)
 	out := Change{
 		Run: l.Points[c.At].Run, Before: l.Points[c.At-1].Run, State: Frozen, P: c.P,
-		Ratio: math.Exp(size.Mean), Low: math.Exp(size.Low), High: math.Exp(size.High), Verdict: verdictOf(l.Metric.Better, size.Mean),
+		Ratio: exp(size.Mean), Low: exp(size.Low), High: exp(size.High), Verdict: verdictOf(l.Metric.Better, size.Mean),
 	}
 	first, before := &p.Runs[out.Run], &p.Runs[out.Before]
 	out.Started, out.Found = first.Started, p.Runs[l.Points[c.Found].Run].Started
@@ -175,6 +178,6 @@ func (l *Line) level(series []float64, segments []change.Segment) {
 		squares, degrees = squares+sum, degrees+s.To-s.From-1
 	}
 	if degrees > 0 {
-		l.Spread = math.Expm1(math.Sqrt(squares / float64(degrees)))
+		l.Spread = exp(math.Sqrt(squares/float64(degrees))) - 1
 	}
 }

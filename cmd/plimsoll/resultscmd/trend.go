@@ -128,8 +128,8 @@ func (c *commands) showTrend(f *trendFlags, study string) error {
 // gateOf is the exit status of a trend.
 func gateOf(t *trend.Trend) error {
 	s := t.Latest()
-	if s == nil {
-		return cli.Undecided("gate not decided: " + t.Study + " has no finished run")
+	if s == nil || len(s.Lines) == 0 {
+		return cli.Undecided("gate not decided: " + t.Study + " has no finished run with a value")
 	}
 	for i := range s.Lines {
 		if change := s.Lines[i].Standing(); change != nil && change.Verdict == finding.Worse {

@@ -185,6 +185,9 @@ func TestPromtoolReadsOpenMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s\n%s", err, text, out.String())
 	}
+	if err := os.Mkdir(filepath.Join(dir, "blocks", "wal"), 0o755); err != nil { // which a dump wants
+		t.Fatal(err)
+	}
 	dumped, err := exec.CommandContext(t.Context(), promtool, "tsdb", "dump", filepath.Join(dir, "blocks")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, dumped)

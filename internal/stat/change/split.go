@@ -7,21 +7,23 @@ import (
 )
 
 // splitter finds the largest split of orders of the same values, in n log n steps for each order. The values on the left of a split are
-// in two Fenwick trees by rank, which give their number and sum below a value, and hence the distances to it.
+// in a Fenwick tree by rank, which gives their number and sum below a value, and hence the distances to it.
 //
-// Source of the trees: Fenwick (1994), A new data structure for cumulative frequency tables.
+// Source of the tree: Fenwick (1994), A new data structure for cumulative frequency tables.
 type splitter struct {
 	value []float64 // centred, for exact sums
 	rank  []int     // from 1
 	total []float64 // sum of the distances from a value to all others
 	all   float64   // sum of the distances of all pairs
-	count []float64 // tree of the number of values on the left
-	sum   []float64 // tree of their sum
+	tree  []node    // of the values on the left
 }
+
+// node is the number and the sum of some values.
+type node struct{ count, sum float64 }
 
 func newSplitter(values []float64) *splitter {
 	n := len(values)
-	s := &splitter{value: make([]float64, n), rank: make([]int, n), total: make([]float64, n), count: make([]float64, n+1), sum: make([]float64, n+1)}
+	s := &splitter{value: make([]float64, n), rank: make([]int, n), total: make([]float64, n), tree: make([]node, n+1)}
 	center, _ := stat.Moments(values)
 	sorted, sum := make([]int, n), 0.
 	for i, v := range values {
@@ -53,8 +55,7 @@ func compare(a, b float64) int {
 // largest returns the split of an order with the largest scaled energy distance between its sides, which have least values or more each:
 // the number of values on its left, and ab/(a+b) times the distance. Without a positive distance the number is 0.
 func (s *splitter) largest(order []int, least int) (at int, largest float64) {
-	clear(s.count)
-	clear(s.sum)
+	clear(s.tree)
 	n, within, outward, left := len(order), 0., 0., 0. // distances within the left side, those from it to all values, and its sum
 	for k := 1; k <= n-least; k++ {
 		i := order[k-1]
@@ -81,16 +82,16 @@ func (s *splitter) largest(order []int, least int) (at int, largest float64) {
 // below returns the number and the sum of the values on the left up to a rank.
 func (s *splitter) below(rank int) (count, sum float64) {
 	for ; rank > 0; rank &= rank - 1 {
-		count += s.count[rank]
-		sum += s.sum[rank]
+		count += s.tree[rank].count
+		sum += s.tree[rank].sum
 	}
 	return count, sum
 }
 
 // add adds a value to the left.
 func (s *splitter) add(rank int, v float64) {
-	for ; rank < len(s.count); rank += rank & -rank {
-		s.count[rank]++
-		s.sum[rank] += v
+	for ; rank < len(s.tree); rank += rank & -rank {
+		s.tree[rank].count++
+		s.tree[rank].sum += v
 	}
 }
