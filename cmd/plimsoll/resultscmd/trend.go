@@ -110,7 +110,11 @@ func (c *commands) showTrend(f *trendFlags, study string) error {
 		return err
 	}
 	if f.html != "" {
-		if err := cli.Create(f.html, "the page", func(w io.Writer) error { return page.Write(w, t) }); err != nil {
+		text, err := page.Shown{Trend: t}.Page()
+		if err == nil {
+			err = cli.Create(f.html, "the page", func(w io.Writer) error { _, err := w.Write(text); return err })
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -90,15 +90,17 @@ func TestWhatTheWatchDoesElsewhere(t *testing.T) {
 			t.Logf("noise %.1f %%, step %.0f %% after %d runs: within six runs in %.3f", 100*c.sd, 100*c.size, at, rate)
 		}
 	}
+	few := histories / 4 // a rate of several alarms needs fewer
 	for _, phi := range []float64{.2, .3, .5, .7} {
-		raised, frozen := alarms(histories, func(r *rand.Rand) []float64 { return autoregressive(r, 500, 0.01, phi) })
+		raised, frozen := alarms(few, func(r *rand.Rand) []float64 { return autoregressive(r, 500, 0.01, phi) })
 		dependent := 0
-		for seed := range uint64(histories / 5) {
-			if Watch(autoregressive(source(seed), 100, 0.01, phi), trendRule(seed)).Dependent {
+		for seed := range uint64(histories) {
+			var w Watched
+			if w.measure(autoregressive(source(seed), 100, 0.01, phi)); w.Dependent {
 				dependent++
 			}
 		}
-		t.Logf("AR(1) %.1f: %.2f alarms and %.2f frozen changes in 500 runs; %.2f of histories of 100 runs are called dependent", phi, raised, frozen, float64(dependent)/float64(histories))
+		t.Logf("AR(1) %.1f: %.2f alarms and %.2f frozen changes in 500 runs, over %d histories; %d of %d of 100 runs are called dependent", phi, raised, frozen, few, dependent, histories)
 	}
 }
 

@@ -2,10 +2,10 @@
 package page
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
-	"io"
 
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
@@ -59,20 +59,28 @@ const (
 	narrow = 360
 )
 
-// Write writes the page.
-func Write(w io.Writer, t *trend.Trend) error {
-	parsed, err := webpage.Parse(layout, nil)
-	if err != nil {
-		return fmt.Errorf("page of the trend of %s: %w", t.Study, err)
-	}
+// Shown is a trend as a server shows it.
+type Shown struct{ *trend.Trend }
+
+// JSON is the trend for programs.
+func (s Shown) JSON() any { return s.Trend }
+
+// Page is the page as HTML, which loads nothing and runs no script.
+func (s Shown) Page() ([]byte, error) {
+	t := s.Trend
 	c := content{Look: webpage.LookOf(style), Name: t.Study, Title: "Trend of " + t.Study, Badge: badgeOf(t), Left: t.LeftOut}
 	for i := len(t.Series) - 1; i >= 0; i-- { // the latest is what most look for
 		c.Series = append(c.Series, seriesOf(&t.Series[i], i))
 	}
-	if err := parsed.Execute(w, c); err != nil {
-		return fmt.Errorf("page of the trend of %s: %w", t.Study, err)
+	var text bytes.Buffer
+	parsed, err := webpage.Parse(layout, nil)
+	if err == nil {
+		err = parsed.Execute(&text, c)
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("page of the trend of %s: %w", t.Study, err)
+	}
+	return text.Bytes(), nil
 }
 
 // badgeOf is the state of the latest series in a few words. Only what is frozen has a colour.

@@ -1,7 +1,6 @@
 package page_test
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -56,11 +55,12 @@ func made(runs int) *trend.Trend {
 
 func written(t *testing.T, of *trend.Trend) string {
 	t.Helper()
-	var text bytes.Buffer
-	if err := page.Write(&text, of); err != nil {
+	shown := page.Shown{Trend: of}
+	text, err := shown.Page()
+	if err != nil || shown.JSON() != any(of) {
 		t.Fatal(err)
 	}
-	return text.String()
+	return string(text)
 }
 
 func TestWordsOfAStudyStayText(t *testing.T) {
