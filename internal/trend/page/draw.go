@@ -67,9 +67,7 @@ func draw(t chart.Table, l *trend.Line, width float64) chart.SVG {
 	}
 	c.GridY(y, left, right, unit)
 	dates(c, x, y.From)
-	for i := range l.Changes {
-		drawChange(c, x, &l.Changes[i], [2]float64{top, top + tall})
-	}
+	drawChanges(c, x, l.Changes, [2]float64{top, top + tall})
 	drawLevels(c, l, x, y)
 	c.Group(x, y)
 	for row := range t.Rows {
@@ -142,20 +140,29 @@ func drawLevels(c *chart.Canvas, l *trend.Line, x, y *chart.Axis) {
 	}
 }
 
-// drawChange marks a change between two runs.
-func drawChange(c *chart.Canvas, x *chart.Axis, change *trend.Change, lane [2]float64) {
-	at := x.At(float64(change.Before+change.Run)/2 + 1)
-	mark, class := look(change)
-	state := "frozen"
-	if change.State == trend.Provisional {
-		state = "provisional"
+// drawChanges marks changes between two runs, with their sizes as far as there is space: the latest first.
+func drawChanges(c *chart.Canvas, x *chart.Axis, changes []trend.Change, lane [2]float64) {
+	taken := math.Inf(1) // what is right of it
+	for i := range slices.Backward(changes) {
+		change := &changes[i]
+		at := x.At(float64(change.Before+change.Run)/2 + 1)
+		mark, class := look(change)
+		c.Line(at, lane[0]-6, at, lane[1], fmt.Sprintf("change %s %s", change.State, class))
+		c.Write(`<path class="key m %s" transform="translate(%s %s)" d="%s"/>`, class, chart.Px(at), chart.Px(lane[0]-10), mark)
+		label := report.Within(change.Ratio, change.Low, change.High)
+		wide, from, anchor := chart.Wide(label, chart.LabelSize), at+8, ""
+		if from+wide > x.To {
+			from, anchor = at-8-wide, " e"
+		}
+		if from+wide > taken-4 {
+			taken = min(taken, at-6)
+			continue
+		}
+		start := from
+		if anchor != "" {
+			start += wide
+		}
+		c.Text(start, lane[0]-6, "label "+class+"-t"+anchor, label)
+		taken = min(from, at-6)
 	}
-	c.Line(at, lane[0]-6, at, lane[1], "change "+state+" "+class)
-	c.Write(`<path class="key m %s" transform="translate(%s %s)" d="%s"/>`, class, chart.Px(at), chart.Px(lane[0]-10), mark)
-	label := report.Within(change.Ratio, change.Low, change.High)
-	anchor, dx := "", 8.
-	if at+8+chart.Wide(label, chart.LabelSize) > x.To {
-		anchor, dx = " e", -8
-	}
-	c.Text(at+dx, lane[0]-6, "label "+class+"-t"+anchor, label)
 }
