@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/diagnosis"
 	"plimsoll/internal/diagnosis/rule"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/foreign/formats"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 )
@@ -83,7 +84,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 
 // tables names the tables that docs must have.
 func tables(c *study.Catalog) []string {
-	names := []string{"candidates all", "rules all", "holds all"}
+	names := []string{"candidates all", "rules all", "holds all", "formats all"}
 	for _, p := range manual.Pages(c) {
 		if len(p.Fields) > 0 {
 			names = append(names, "settings "+titled(c, p))
@@ -128,6 +129,8 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		rows = ruleRows()
 	case "holds":
 		rows = holdRows(c)
+	case "formats":
+		rows = formatRows()
 	}
 	for _, f := range c.Factors {
 		levels := strings.Join(f.Example, "`, `")
@@ -152,6 +155,32 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		"factor":     "| effect | target | levels, such as | privileges |\n|---|---|---|---|\n",
 	}
 	return head[kind] + strings.Join(rows, "")
+}
+
+// formatRows are the formats that import reads, as paragraphs: what they cannot carry is too long for a table.
+func formatRows() (rows []string) {
+	for _, f := range formats.All(formats.Options{}) {
+		kind := ""
+		if f.Counters {
+			kind = " Counters of a machine."
+		}
+		rows = append(rows, fmt.Sprintf("\n### %s\n\n%s\n", f.Name, folded("From "+f.Doc+"."+kind)), "\n"+folded("Not in the files: "+f.Absent)+"\n")
+	}
+	return append(rows, "\n")
+}
+
+// folded breaks a text into lines.
+func folded(text string) string {
+	const width = 118
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // candidateRows are the settings that tune tries, by the kind that lists them.

@@ -12,11 +12,13 @@ import (
 	"plimsoll/internal/finding/compare"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/measure/imported"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 )
 
-const defaultMargin = 0.02
+// DefaultMargin is the margin of comparisons without a study, as a share.
+const DefaultMargin = 0.02
 
 // side is one side of a comparison.
 type side struct {
@@ -30,8 +32,8 @@ type side struct {
 	asked    map[string]string // settings of its workload and its service, by full name; nil if unknown
 }
 
-// cautionFact is the fact of a testbed that is said beside every verdict.
-const cautionFact = "caution"
+// CautionFact is the fact of a testbed that is said beside every verdict.
+const CautionFact = "caution"
 
 // cautionOf is the warning of a comparison of two sides, with the side if it concerns one
 // only.
@@ -71,6 +73,9 @@ func different(a, b side) string {
 // that plimsoll did not start, only its address.
 func askedOf(c *study.Catalog, r *Run, arm int) map[string]string {
 	s, levels := r.Source.Study, r.Plan.Arms[arm].Levels
+	if s.Imported != nil {
+		return importedSettings(s.Imported.Format, s.Workload.Settings, levels)
+	}
 	all := map[string]string{"the workload": s.Workload.Kind}
 	add := func(kind string, defaults any, settings parameter.Settings) {
 		for _, f := range parameter.Fields(defaults) {
@@ -90,6 +95,23 @@ func askedOf(c *study.Catalog, r *Run, arm int) map[string]string {
 	settings := s.ServiceSettings(levels)
 	if k := c.Service(s.Service.Kind); k != nil && settings["address"] == "" {
 		add(k.Name, k.Defaults, settings)
+	}
+	return all
+}
+
+// importedSettings are the tool of imported results and its settings, whichever of them are levels.
+func importedSettings(format string, settings, levels map[string]string) map[string]string {
+	all := map[string]string{"the tool": format}
+	for _, of := range []map[string]string{settings, levels} {
+		for name, value := range of {
+			if name == imported.ArmFactor {
+				continue
+			}
+			if !strings.HasPrefix(name, format+".") {
+				name = format + "." + name
+			}
+			all[name] = value
+		}
 	}
 	return all
 }
@@ -121,7 +143,10 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	whole, _ := filepath.Abs(dir) // empty without a working directory
 	run := exchange.Run{
 		Study: r.Source.Study.Name, Name: filepath.Base(whole), Workload: m.kind.Name, Records: m.records, Testbed: map[string]string{},
-		Metrics: append(r.Source.Study.Results(l.Catalog), countersOf(l.Catalog)...),
+		Metrics: append(slices.Clone(r.Source.Study.Results(l.Catalog)), countersOf(l.Catalog)...),
+	}
+	if i := r.Source.Study.Imported; i != nil {
+		run.Metrics = append(run.Metrics, i.Counters...)
 	}
 	run.Design = exchange.Design{
 		Seed: r.Plan.Seed, Headlines: r.Source.Study.Headline, Margin: r.Source.Study.Margin, Level: r.Plan.Level, Error: r.Plan.Alpha(),

@@ -76,6 +76,9 @@ func open(dir string) (*Run, error) {
 
 // repeatCommand is the command that repeats the run, with its seed and overrides.
 func (r *Run) repeatCommand(verb string) string {
+	if i := r.Source.Study.Imported; i != nil {
+		return "plimsoll import " + platform.Quote(i.Files) + " --out DIR"
+	}
 	name := "study.yaml"
 	if text, err := studies.Files.ReadFile(r.Source.Study.Name + ".yaml"); err == nil && bytes.Equal(text, r.Source.Text) {
 		name = r.Source.Study.Name

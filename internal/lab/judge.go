@@ -52,6 +52,9 @@ func (l *Lab) Judge(dir string) (*Outcome, error) {
 
 func (l *Lab) judge(m measured) (*Outcome, error) {
 	r := m.run
+	if r.Source.Study.Imported != nil {
+		return l.judgeImported(m), nil
+	}
 	interventions, err := r.interventions()
 	if err != nil {
 		return nil, err
@@ -73,6 +76,15 @@ func (l *Lab) judge(m measured) (*Outcome, error) {
 	input.Findings = judge.Study(c, rule.All())
 	outcome := &Outcome{Dir: r.Dir, Findings: input.Findings, Input: input}
 	return outcome, addInterventions(l, r, interventions, outcome.Findings)
+}
+
+// judgeImported analyses results of another tool.
+func (l *Lab) judgeImported(m measured) *Outcome {
+	s := m.run.Source.Study
+	input := l.input(m)
+	input.Counters = append(input.Counters, s.Imported.Counters...)
+	input.Findings = judge.Imported(table.Case{Plan: m.run.Plan, Study: s, Metrics: s.Imported.Metrics, Rate: s.Imported.Rate, Sources: input.Counters, Records: m.records})
+	return &Outcome{Dir: m.run.Dir, Findings: input.Findings, Input: input}
 }
 
 // measured is a run with its records and testbed.
@@ -264,6 +276,9 @@ func defaultsOf(kind workload.Kind) map[string]string {
 }
 
 func workloadOf(c *study.Catalog, s *study.Study) (workload.Kind, error) {
+	if i := s.Imported; i != nil {
+		return workload.Kind{Name: i.Format, Doc: "results of another tool", Metrics: i.Metrics, Rate: i.Rate}, nil
+	}
 	kind := c.Workload(s.Workload.Kind)
 	if kind == nil {
 		return workload.Kind{}, &mistake{fmt.Errorf("unknown workload %q", s.Workload.Kind)}

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/finding/compare"
 	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/measure/imported"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 	"plimsoll/internal/study"
@@ -92,7 +92,7 @@ func (l *Lab) compared(m [2]side, paths [2]string) content.Compared {
 	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths[:], " ")}
 	text := strings.Join(slices.DeleteFunc([]string{cautionOf(a, b), different(a, b)}, func(s string) bool { return s == "" }), "; ")
 	if text != "" {
-		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
+		in.Testbed = []report.TestbedLine{{Name: CautionFact, Value: text}}
 	}
 	c := content.Compared{Input: in, Sides: [2]content.Side{{Name: names[0], Arm: a.arm, Trials: a.trials, Void: a.void}, {Name: names[1], Arm: b.arm, Trials: b.trials, Void: b.void}}}
 	if same {
@@ -133,14 +133,14 @@ func sidesOf(c *study.Catalog, path, arm string) ([]side, error) {
 // importedSides reads results of another tool. A name that is no arm may be that of a job of
 // fio.
 func importedSides(path, arm string) ([]side, error) {
-	in, err := exchange.Import(path)
+	in, err := imported.Import(path)
 	named := "" // a job
 	if err == nil && arm != "" && !slices.Contains(in.Labels, arm) {
 		if !slices.Contains(in.Jobs(), arm) {
 			names := append(slices.Clone(in.Jobs()), in.Labels...)
 			return nil, &mistake{fmt.Errorf("%s has no arm and no job %q; it has %s", path, arm, strings.Join(names, "; "))}
 		}
-		in, err = exchange.ImportJob(arm, path)
+		in, err = imported.Read(imported.Source{Files: []string{path}, Job: arm})
 		named = arm
 	}
 	if err != nil {
@@ -152,7 +152,10 @@ func importedSides(path, arm string) ([]side, error) {
 		if one.arm = named; len(in.Labels) > 1 || label == arm {
 			one.arm = label
 		}
-		one.run.Label, one.run.Metrics, one.headline, one.margin = in.Name, in.Metrics, []string{in.Metrics[0].Name}, defaultMargin
+		if in.Absent != "" {
+			one.asked = importedSettings(in.Format, nil, in.Settings(i))
+		}
+		one.run.Label, one.run.Metrics, one.headline, one.margin = in.Name, in.Metrics, []string{in.Metrics[0].Name}, DefaultMargin
 		all = append(all, one)
 	}
 	return all, nil
@@ -168,7 +171,7 @@ func folderSides(c *study.Catalog, path string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	caution, _ := m.bed.Get(cautionFact)
+	caution, _ := m.bed.Get(CautionFact)
 	var all []side
 	for arm := range r.Plan.Arms {
 		one := sideOf(m.records, arm)

@@ -82,6 +82,9 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Source.Study.Imported != nil {
+		return nil, &mistake{fmt.Errorf("%s holds results of another tool: there is nothing to resume", dir)}
+	}
 	if r.exists(tuneFile) {
 		return resumeTuning(ctx, l, r)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -50,7 +51,7 @@ func (l *Lab) Runs(dir string) ([]Past, error) {
 	var runs []Past
 	for _, name := range names {
 		r := &Run{Dir: filepath.Join(dir, name.Name())}
-		if !r.exists("study.yaml") {
+		if strings.HasPrefix(name.Name(), ".") || !r.exists("study.yaml") { // hidden: an import that was killed
 			continue
 		}
 		runs = append(runs, past(r))

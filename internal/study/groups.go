@@ -242,6 +242,9 @@ func (s *Study) Most() []Group {
 // background groups, prefixed with the group's name. Those of all groups with the workload of
 // the subject together have the prefix measure.All.
 func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
+	if s.Imported != nil {
+		return s.Imported.Metrics
+	}
 	if kind == nil {
 		return nil
 	}

@@ -53,6 +53,7 @@ type Study struct {
 	// Combinations are the arms, each a level of every factor; nil for every combination of levels. Package tune
 	// sets them: a study file cannot.
 	Combinations []map[string]string `json:"combinations,omitempty"`
+	Imported     *measure.Imported   `json:"imported,omitempty"` // nil for a study that plimsoll measured
 	// Sets are the overrides of the command line, path=value, in order.
 	Sets []string `json:"sets,omitempty"`
 

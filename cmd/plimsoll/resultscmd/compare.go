@@ -19,9 +19,9 @@ func (c *commands) compare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "compare two runs, the arms of one, or results of other tools",
-		Long: `Compare two runs, or the arms of one. A and B are results folders, fio JSON files
-or folders of HCIBench results. Both values of each metric are printed, then the
-change.
+		Long: `Compare two runs, or the arms of one. A and B are results folders, fio JSON files,
+folders of HCIBench results or files that "plimsoll import" reads. Both values of each
+metric are printed, then the change.
 
 Arms that both runs have are compared arm by arm. --arm selects one arm or fio job;
 given twice, it selects an arm of A and an arm of B.

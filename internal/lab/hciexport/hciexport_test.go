@@ -11,12 +11,12 @@ import (
 
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/measure/exchange"
+	read "plimsoll/internal/measure/imported"
 )
 
-func imported(t *testing.T, dir string) *exchange.Imported {
+func imported(t *testing.T, dir string) *read.Results {
 	t.Helper()
-	in, err := exchange.Import(dir)
+	in, err := read.Import(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,5 @@
-// Package exchange exports the records of a run for other tools, and imports results of fio
-// and folders of HCIBench.
-//
-// Exports are in base units with full precision. Imports become records like those of a trial,
-// marked as imported: their order was not random, so a comparison of them is weaker evidence
-// than one of blocks.
+// Package exchange exports the records of a run for other tools, in base units with full
+// precision.
 package exchange
 
 import (

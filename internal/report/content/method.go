@@ -45,7 +45,7 @@ func order(s *report.Sources) sentence.Sentence {
 
 func stopping(s *report.Sources) sentence.Sentence {
 	switch {
-	case s.Plan == nil || s.Arms() == 1 && len(s.Plan.Looks) == 0:
+	case s.Plan == nil || s.Arms() == 1 && len(s.Plan.Looks) == 0 || s.Study != nil && s.Study.Imported != nil:
 		return sentence.Sentence{}
 	case s.Study != nil && s.Study.Measure.Precision > 0:
 		return s.Say("The study asks for a precision of {study/precision}: the standard deviation of a pilot fixes the number of blocks (Stein’s two-stage procedure). The intervals use that standard deviation alone.")
@@ -67,6 +67,9 @@ func stopping(s *report.Sources) sentence.Sentence {
 func trialMethod(s *report.Sources) sentence.Sentence {
 	if s.Study == nil {
 		return sentence.Sentence{}
+	}
+	if s.Study.Imported != nil {
+		return s.Say("The results were imported from files of another tool: plimsoll neither set the levels nor read them back, and judged neither warm-up nor drift. A run of the tool is a trial; seconds within it are none.")
 	}
 	warm := "warm-up is cut by MSER-5, and the rest must show no drift, else the load continues up to {study/longest}. Without a steady state a trial gives no result"
 	if s.Study.Measure.Warmup != study.AutoWarmup {
@@ -159,6 +162,9 @@ func Asked(s *report.Sources) []Line {
 	if st == nil {
 		return nil
 	}
+	if st.Imported != nil {
+		return imported(s)
+	}
 	lines := []Line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
 	if st.Service != nil {
 		lines = append(lines, Line{"Service", use(*st.Service)})
@@ -206,6 +212,20 @@ func Asked(s *report.Sources) []Line {
 	}
 	for _, l := range st.Limits {
 		lines = append(lines, Line{"Limit", withUnits(s, l)})
+	}
+	return lines
+}
+
+// imported is what is known of results of another tool.
+func imported(s *report.Sources) []Line {
+	st := s.Study
+	lines := []Line{{"Imported from", strings.Join(st.Imported.Tools, ", ")}, {"Settings", use(st.Workload)}}
+	for _, f := range st.Factors {
+		lines = append(lines, Line{"Factor " + f.FullName(), strings.Join(f.Levels, ", ")})
+	}
+	lines = append(lines, Line{"Headline", strings.Join(st.Headline, ", ")}, Line{"Margin", report.Typeset(quantity.Share(st.Margin))})
+	if st.Imported.Absent != "" {
+		lines = append(lines, Line{"Not in the files", st.Imported.Absent})
 	}
 	return lines
 }

@@ -1,0 +1,2 @@
+// Package database parses results of load generators for databases.
+package database

@@ -1,0 +1,2 @@
+// Package keyvalue parses results of load generators for key-value stores.
+package keyvalue

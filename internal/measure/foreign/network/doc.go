@@ -1,0 +1,2 @@
+// Package network parses results of network benchmarks.
+package network

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"os"
+	"testing"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/foreign"
+	"plimsoll/internal/measure/foreign/foreigntest"
+)
+
+type (
+	values = map[string]float64
+	counts = map[string]int64
+	levels = map[string]string
+	want   = foreigntest.Want
+)
+
+func TestWrk(t *testing.T) {
+	f := Wrk()
+	foreigntest.File(t, f, "testdata/wrk-4.txt", want{
+		Tool: "wrk", Length: 60, Values: values{"requests": 9605.69, "throughput": 2.38 * (1 << 20), "mean": 218.37e-6, "max": .0116, "errors": 0},
+		Counts: counts{"operations": 577297, "errors": 0}, Absent: []string{"p50", "p99"}, Levels: levels{"wrk.threads": "2", "wrk.connections": "2"}, Warning: "coordinated omission",
+	})
+	foreigntest.File(t, f, "testdata/wrk-latency.txt", want{
+		Length: 30, Values: values{"requests": 748868.53, "p50": .00025, "p90": .00126, "p99": .0058, "errors": 67. / 30}, Counts: counts{"operations": 22464600, "errors": 67}, Warning: "neither 2xx nor 3xx",
+	})
+	foreigntest.File(t, f, "testdata/wrk2.txt", want{
+		Tool: "wrk2", Values: values{"requests": 10, "mean": .05833, "p50": .05331, "p90": .06262, "max": .2441}, Counts: counts{"operations": 586, "errors": 14},
+		Absent: []string{"p99", "p99.9", "p99.99"}, Warning: "fewer than 10", // 500 response times
+	})
+	if got := public("https://user:secret@h:8443/a?token=secret#x"); got != "https://h:8443/a" {
+		t.Errorf("address %q", got)
+	}
+	foreigntest.Refused(t, f, "Running 1m test @ http://x\nRequests/sec: 12,5\n", "line 2", "decimal comma")
+	foreigntest.Refused(t, f, "Running 1m test @ http://x\n    Latency 5 1ms 2ms 99%\n", "line 2", "unit")
+}
+
+func TestK6(t *testing.T) {
+	f := K6()
+	foreigntest.File(t, f, "testdata/k6-export.json", want{
+		Length: 3, Values: values{"requests": 529, "mean": .00375, "p50": .0035, "p90": .005125, "p95": .007375, "max": .02125, "throughput": 6234885.5, "errors": 4, "iterations": 529, "iteration.mean": .004, "checks.failed": 7. / 3},
+		Counts: counts{"operations": 1575, "errors": 12}, Absent: []string{"p99"}, Warning: "threshold http_req_duration p(95)<5 failed",
+	})
+	foreigntest.File(t, f, "testdata/k6-handlesummary.json", want{
+		Length: 30.0005, Values: values{"requests": 499.99, "p50": .01125, "p99": .0485, "max": .1025, "errors": 0, "dropped": 1, "throughput": 50000}, Counts: counts{"operations": 15000, "errors": 0},
+		Warning: "threshold http_req_duration p(99)<40 failed",
+	})
+	foreigntest.Refused(t, f, `{"type":"Metric","data":{},"metric":"http_reqs"}`, "point stream", "--summary-export")
+	foreigntest.Refused(t, f, `{"metrics":{}}`, "no result")
+	if !f.Sniff([]byte(`{"metric":"http_reqs","type":"Point"`)) {
+		t.Error("the point stream is not recognised, so that nothing says why it cannot be read")
+	}
+}
+
+// In the old export true says that a threshold has failed.
+func TestK6Thresholds(t *testing.T) {
+	for file, states := range map[string]map[string]measure.State{
+		"testdata/k6-export.json":        {"threshold http_req_duration p(95)<5": measure.Fail, "threshold http_req_duration max<100": measure.Pass},
+		"testdata/k6-handlesummary.json": {"threshold http_req_duration p(99)<40": measure.Fail, "threshold http_reqs rate>400": measure.Pass},
+	} {
+		runs, err := parseK6(fileOf(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs[0].Checks) != len(states) {
+			t.Errorf("%s: checks %+v", file, runs[0].Checks)
+		}
+		for _, c := range runs[0].Checks {
+			if states[c.Name] != c.State {
+				t.Errorf("%s: %s is %s, want %s", file, c.Name, c.State, states[c.Name])
+			}
+		}
+	}
+}
+
+func TestVegeta(t *testing.T) {
+	f := Vegeta()
+	foreigntest.File(t, f, "testdata/vegeta-12.json", want{
+		Length: .993507166, Values: values{"requests": 100.65218206, "offered": 101.01010672380401, "mean": .002371194, "max": .003660505, "p50": .002854306, "errors": 0},
+		Counts: counts{"operations": 100, "errors": 0}, Absent: []string{"p95", "p99"}, Warning: "fewer than 10",
+	})
+	foreigntest.File(t, f, "testdata/vegeta-8.json", want{
+		Length: 20, Values: values{"requests": 99, "errors": 1, "p99": .009, "throughput": 10000}, Counts: counts{"operations": 1980, "errors": 20}, Absent: []string{"p90"}, Warning: "failed requests",
+	})
+	foreigntest.Refused(t, f, `{"latencies":{"mean":-5},"bytes_in":{},"duration":1e9,"requests":5,"success":1}`, "mean", "negative")
+}
+
+func TestOha(t *testing.T) {
+	f := Oha()
+	foreigntest.File(t, f, "testdata/oha-1.json", want{
+		Length: 10, Values: values{"requests": 1149.2, "mean": .0087, "max": .0512, "p50": .0087, "p99": .0481, "p99.9": .0502, "throughput": 1176473.6, "errors": .5},
+		Counts: counts{"operations": 11490, "errors": 5}, Absent: []string{"p99.99"}, Warning: "coordinated omission",
+	})
+	foreigntest.File(t, f, "testdata/oha-0.5.json", want{Values: values{"requests": 500, "p99": .2}, Counts: counts{"operations": 1000, "errors": 0}, Absent: []string{"p99.9"}})
+	foreigntest.Refused(t, f, `{"summary":{"requestsPerSec":"x"}}`, "line 1", "requestsPerSec")
+}
+
+func FuzzWrk(f *testing.F)    { foreigntest.Fuzz(f, Wrk(), "testdata/wrk*") }
+func FuzzK6(f *testing.F)     { foreigntest.Fuzz(f, K6(), "testdata/k6-*") }
+func FuzzVegeta(f *testing.F) { foreigntest.Fuzz(f, Vegeta(), "testdata/vegeta-*") }
+func FuzzOha(f *testing.F)    { foreigntest.Fuzz(f, Oha(), "testdata/oha-*") }
+
+func fileOf(t *testing.T, path string) *foreign.Text {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return foreign.NewText(file)
+}
