@@ -26,7 +26,7 @@ func (c *commands) importResults() *cobra.Command {
 	var flags importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE... --out DIR",
-		Short: "import results of other tools, or convert their configurations to studies",
+		Short: "import results of other tools, or their configurations as studies",
 		Long: `Import results of other tools into a results folder, on which report, compare, audit
 and export work. Formats are recognised:
   ` + wrapped(imported.FormatNames(), 78) + `

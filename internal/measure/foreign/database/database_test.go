@@ -70,6 +70,9 @@ func TestSysbench(t *testing.T) {
 	foreigntest.File(t, f, "testdata/sysbench-cpu-0.4.12.txt", want{
 		Tool: "sysbench 0.4.12", Length: 12.5, Values: values{"events": 800, "mean": .0025, "max": .00987, "p95": .00261}, Counts: counts{"operations": 10000}, Absent: []string{"transactions", "errors"},
 	})
+	foreigntest.File(t, f, "testdata/sysbench-cpu-1.0.20.txt", want{
+		Tool: "sysbench 1.0.20", Length: 1.007, Values: values{"events": 289.6, "mean": .00673, "max": .05923, "p95": .02352}, Counts: counts{"operations": 294},
+	})
 	foreigntest.File(t, f, "testdata/sysbench-memory-1.0.11.txt", want{
 		Tool: "sysbench 1.0.11", Length: 10.0001, Values: values{"events": 3894455.31, "throughput": 3803.18 * (1 << 20), "max": .00019}, Absent: []string{"mean", "p95"},
 		Levels: levels{"sysbench.block_size": "1KiB", "sysbench.operation": "write"},

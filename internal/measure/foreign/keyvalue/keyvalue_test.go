@@ -30,6 +30,11 @@ func TestRedisBenchmark(t *testing.T) {
 	})
 	foreigntest.File(t, f, "testdata/redis-5.csv", want{Values: values{"set.operations": 81234.77, "get.operations": 90991.81}, Absent: []string{"set.p50"}})
 	foreigntest.File(t, f, "testdata/redis-7-quiet.txt", want{Values: values{"set.operations": 79936.05, "get.p50": .000311}, Absent: []string{"set.p99"}})
+	foreigntest.File(t, f, "testdata/redis-7.0.15.txt", want{
+		Length: 2.34, Values: values{"set.operations": 27816.41, "set.mean": .001235, "set.p50": .000735, "set.p95": .004543, "set.p99": .009327, "set.max": .026095, "get.operations": 12345.68, "get.p99": .021183},
+		Counts: counts{"set.operations": 20000, "get.operations": 20000},
+	})
+	foreigntest.File(t, f, "testdata/redis-7.0.15-quiet.txt", want{Values: values{"set.operations": 17683.46, "set.p50": .000799, "get.operations": 16064.26, "get.p50": .000903}})
 	foreigntest.Refused(t, f, "\"test\",\"rps\",\"p99_latency_ms\"\n\"SET\",\"1.5\"\n", "line 2", "2 fields instead of 3")
 	foreigntest.Refused(t, f, "====== SET ======\n  1,5 requests per second\n", "line 2", "decimal comma")
 	foreigntest.Refused(t, f, "====== SET ======\n", "no result")

@@ -17,7 +17,7 @@ func RedisBenchmark() foreign.Format {
 		Absent: "Response times other than p50 and the slowest with `-q`, and all of them before 6.2. Errors, versions, and with `-q` and `--csv` clients and requests. " +
 			"Each test is a class of operations. It is a closed loop: stalls of the server are under-represented (coordinated omission).",
 		Sniff: func(head []byte) bool {
-			return redisTest().Match(head) || redisQuiet().Match(head) || bytes.HasPrefix(head, []byte(`"test","rps"`)) || redisRow().Match(head)
+			return redisTest().Match(head) || redisBegun().Match(head) || redisQuiet().Match(head) || bytes.HasPrefix(head, []byte(`"test","rps"`)) || redisRow().Match(head)
 		},
 		Parse: parseRedisBenchmark,
 	}
@@ -26,7 +26,8 @@ func RedisBenchmark() foreign.Format {
 const coordinated = "closed loop: response times count from the actual start of a request, so that stalls of the server are under-represented (coordinated omission)"
 
 var (
-	redisTest    = pattern.Of(`(?m)^====== (.+) ======\s*$`)
+	redisTest    = pattern.Of(`(?m)(?:^|\r)====== (.+) ======\s*$`)
+	redisBegun   = pattern.Of(`(?m)(?:^|\r) *[A-Z][^:\r\n]*: rps=\S+ \(overall: `) // progress, which may be longer than the head
 	redisQuiet   = pattern.Of(`(?m)(?:^|\r)([A-Z][^:\r\n]*): (\S+) requests per second(?:, p50=(\S+) msec)?`)
 	redisRow     = pattern.Of(`^"[A-Z][^"]*","\d+(\.\d+)?"\s*(?:\n|$)`)
 	redisDone    = pattern.Of(`^\s+(\d+) requests completed in (\S+) seconds`)

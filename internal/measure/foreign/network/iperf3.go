@@ -28,7 +28,8 @@ func Iperf3() foreign.Format {
 		Absent: "Response times: the round-trip time is that of TCP under the load. Intervals are no trials, and are skipped; those of `--omit` are warm-up, which iperf3 leaves out of its sums. " +
 			"Where the server reported nothing, the rate is that of the sender.",
 		Sniff: func(head []byte) bool {
-			return bytes.Contains(head, []byte(`"iperf 3`)) || bytes.Contains(head, []byte(`"iperf version 3`))
+			connected := bytes.Contains(head, []byte(`"connected"`)) && bytes.Contains(head, []byte(`"local_host"`)) // many streams come before the version
+			return connected || bytes.Contains(head, []byte(`"iperf 3`)) || bytes.Contains(head, []byte(`"iperf version 3`))
 		},
 		Parse: parseIperf3,
 	}

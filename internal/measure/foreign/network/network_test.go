@@ -26,6 +26,12 @@ func TestIperf3(t *testing.T) {
 	foreigntest.File(t, f, "testdata/iperf3-3.12-udp.json", want{
 		Values: values{"throughput": 99e6 / 8, "sent": 100e6 / 8, "jitter": .00002, "lost": .01}, Counts: counts{"lost": 432}, Absent: []string{"retransmits"}, Levels: levels{"iperf3.target_bitrate": "100000000"},
 	})
+	foreigntest.File(t, f, "testdata/iperf3-3.12.json", want{
+		Tool: "iperf3 3.12", Length: 2, Cut: 1, Values: values{"throughput": 6089747089.556008 / 8, "sent": 6091683587.936195 / 8, "retransmits": 0, "client.cpu": .20020870046691407}, Absent: []string{"rtt.mean"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.12-udp-run.json", want{
+		Values: values{"throughput": 20181737.831519965 / 8, "sent": 20183311.868555564 / 8, "jitter": 0.014679899279566444e-3, "lost": 0}, Levels: levels{"iperf3.protocol": "UDP"},
+	})
 	foreigntest.File(t, f, "testdata/iperf3-refused.json", want{Void: "Connection refused"})
 	foreigntest.Refused(t, f, `{"start":{"version":"iperf 3.1"},"end":{"sum_sent":{"bits_per_second":-8}}}`, "sent", "negative")
 }
