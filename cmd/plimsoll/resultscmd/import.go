@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,7 +147,17 @@ func printFolder(w io.Writer, r *intake.Folder, width int) error {
 		if a.Trials == 1 {
 			plural = ""
 		}
-		fmt.Fprintf(w, "  %s: %d run%s%s, from %s\n", a.Label, a.Trials, plural, void, strings.Join(a.Files, ", "))
+		var levels []string // of the baseline, which its label does not name
+		for _, name := range slices.Sorted(maps.Keys(a.Levels)) {
+			if label := name + "=" + a.Levels[name]; !strings.Contains(a.Label, label) {
+				levels = append(levels, label)
+			}
+		}
+		label := a.Label
+		if levels != nil {
+			label += " (" + strings.Join(levels, ", ") + ")"
+		}
+		fmt.Fprintf(w, "  %s: %d run%s%s, from %s\n", label, a.Trials, plural, void, strings.Join(a.Files, ", "))
 	}
 	fmt.Fprintf(w, "%s", cli.Fold(r.Answer+"\n", width))
 	for _, text := range r.Warnings {

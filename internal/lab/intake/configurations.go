@@ -42,6 +42,10 @@ func importHCIBench(catalog *study.Catalog, paths []string, dir string) ([]strin
 	var c *hcistudy.Configuration
 	var files []*hcistudy.Parameters
 	for _, path := range paths {
+		const most = 4 << 20 // bytes of a configuration
+		if info, err := os.Stat(path); err == nil && info.Size() > most {
+			return nil, lab.Mistake(imported.Unrecognised(path))
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, lab.Mistake(fmt.Errorf("import: %w", err))

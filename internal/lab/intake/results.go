@@ -37,10 +37,11 @@ type Folder struct {
 
 // Arm is an arm of imported results.
 type Arm struct {
-	Label  string   `json:"arm"`
-	Trials int      `json:"trials"`
-	Void   int      `json:"void"`
-	Files  []string `json:"files"`
+	Label  string            `json:"arm"`
+	Levels map[string]string `json:"levels,omitempty"`
+	Trials int               `json:"trials"`
+	Void   int               `json:"void"`
+	Files  []string          `json:"files"`
 }
 
 // results imports results of other tools into a new results folder, with findings and report. All files are read before
@@ -292,7 +293,7 @@ func baseNames(paths []string) (names []string) {
 func summaryOf(dir string, in *imported.Results, outcome *lab.Outcome) *Folder {
 	f := &Folder{Dir: dir, Format: in.Format, Tools: in.Tools, Headline: outcome.Input.Study.Headline, Answer: outcome.Findings.Sentence.Text, Absent: in.Absent, Warnings: []string{}}
 	for i, arm := range outcome.Input.Plan.Arms {
-		a := Arm{Label: arm.Label}
+		a := Arm{Label: arm.Label, Levels: arm.Levels}
 		var files []string
 		for k := range in.Records {
 			r := &in.Records[k]

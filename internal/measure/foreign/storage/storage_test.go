@@ -24,6 +24,7 @@ func TestVdbench(t *testing.T) {
 	foreigntest.Refused(t, f, head+"10:00:01.000 a 1 1 1 1 1 1\n", "line 2", "8 fields instead of 9")
 	foreigntest.Refused(t, f, head+"10:00:01.000 a avg_1-1 1 5,5 1 1 1 1\n", "line 2", "rate", "decimal comma")
 	foreigntest.Refused(t, f, head+"10:00:01.000 a 1 1 1 1 1 1 1\n", "avg_")
+	foreigntest.Refused(t, f, "tod interval i/o rate MB/sec\n1 1 0 1000 10.5\n", "line 1", "no column Run")
 }
 
 func TestIometer(t *testing.T) {

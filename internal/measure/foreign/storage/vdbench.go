@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +38,18 @@ type vdbench struct {
 }
 
 func parseVdbench(t *foreign.Text) ([]foreign.Run, error) {
-	v := &vdbench{}
+	v := &vdbench{ends: map[string]time.Duration{}}
 	for t.Next() {
 		fields := strings.Fields(t.Line())
 		switch {
 		case len(fields) < 4 || strings.HasPrefix(fields[0], "*") || strings.HasPrefix(fields[0], "<"):
 		case fields[0] == "tod":
 			v.columns = fields
+			for _, name := range []string{"Run", "Interval", "rate"} {
+				if !slices.Contains(fields, name) {
+					return nil, t.Errorf("there is no column %s: is it the flatfile of vdbench?", name)
+				}
+			}
 		case v.columns == nil:
 			return nil, t.Errorf("a row before the names of the columns")
 		default:
