@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/hcistudy"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/imported"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload/storage/iometer"
@@ -46,7 +48,7 @@ func importHCIBench(catalog *study.Catalog, paths []string, dir string) ([]strin
 		if info, err := os.Stat(path); err == nil && info.Size() > most {
 			return nil, lab.Mistake(imported.Unrecognised(path))
 		}
-		data, err := os.ReadFile(path)
+		data, err := measure.ReadImported(path)
 		if err != nil {
 			return nil, lab.Mistake(fmt.Errorf("import: %w", err))
 		}
@@ -98,12 +100,11 @@ func writeStudy(dir, name, text string) (string, error) {
 }
 
 func importICF(path, dir string) ([]string, error) {
-	f, err := os.Open(path)
+	data, err := measure.ReadImported(path)
 	if err != nil {
 		return nil, lab.Mistake(fmt.Errorf("read Iometer configuration: %w", err))
 	}
-	defer f.Close()
-	specs, err := iometer.ImportICF(f)
+	specs, err := iometer.ImportICF(bytes.NewReader(data))
 	if err != nil {
 		return nil, lab.Mistake(fmt.Errorf("%s: %w", path, err))
 	}

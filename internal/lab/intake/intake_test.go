@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/finding"
@@ -175,6 +176,22 @@ func TestEverySample(t *testing.T) {
 		for _, c := range outcome.Findings.Audit {
 			if !c.Holds {
 				t.Errorf("%s: the audit refutes %q: %s", path, c.Sentence, c.Fault)
+			}
+		}
+	}
+}
+
+// A pipe without a writer is refused rather than waited for.
+func TestPipes(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"pipe", "pipe.icf", "pipe.json"} {
+		path := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip(err)
+		}
+		for _, source := range []imported.Source{{Files: []string{path}}, {Files: []string{path}, Format: "pgbench"}, {Arms: []imported.Arm{{Name: "a", Files: []string{path}}}}} {
+			if _, err := Import(theLab(), Request{Source: source, Dir: filepath.Join(dir, "out")}); err == nil || !strings.Contains(err.Error(), "regular file") {
+				t.Errorf("%+v: %v", source, err)
 			}
 		}
 	}
