@@ -140,6 +140,11 @@ func TestRealWrk(t *testing.T) {
 	}
 }
 
+func TestRealSysstat(t *testing.T) {
+	holds(t, printed(t, "mpstat", "-o", "JSON", "1", "1"), "sysstat.cpu.busy")
+	holds(t, printed(t, "iostat", "-o", "JSON", "-x", "-y", "1", "1"), "sysstat.cpu.busy")
+}
+
 func TestRealPerf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "perf.txt")
 	printed(t, "perf", "stat", "-o", path, "-e", "task-clock,context-switches,page-faults", "sleep", "0.5")

@@ -38,6 +38,12 @@ func TestSysstat(t *testing.T) {
 			"sysstat.disk.read": 650 * 1024, "sysstat.disk.iops": 160, "sysstat.disk.busy.max": .5, "sysstat.network.received": 1000 * 1024, "sysstat.network.sent": 200 * 1024,
 		},
 	})
+	foreigntest.File(t, f, "testdata/sadf-12.6.json", want{
+		Length: 1, Counters: values{"sysstat.cpu.busy": 1, "sysstat.cpu.user": (47.5 + 48.5 + 49.5 + 42.08) / 200, "sysstat.cpu.system": .0596, "sysstat.cpu.steal": .0025, "sysstat.context_switches": 3112.6},
+	})
+	foreigntest.File(t, f, "testdata/iostat-12.6.json", want{
+		Counters: values{"sysstat.cpu.user": .90525, "sysstat.cpu.system": .09225, "sysstat.disk.read": (584 + 1204) * 512, "sysstat.disk.iops": 74, "sysstat.disk.busy.max": .014},
+	})
 	foreigntest.File(t, f, "testdata/mpstat.json", want{Counters: values{"sysstat.cpu.busy": .64, "sysstat.cpu.user": .5, "sysstat.cpu.system": .1, "sysstat.cpu.softirq": .04}})
 	foreigntest.File(t, f, "testdata/iostat.json", want{Counters: values{"sysstat.cpu.busy": .15, "sysstat.cpu.iowait": .2, "sysstat.disk.read": 400 * 1024, "sysstat.disk.iops": 150, "sysstat.disk.busy.max": .3}})
 	foreigntest.Refused(t, f, `{"sysstat":{"hosts":[]}}`, "one host per file")

@@ -80,6 +80,10 @@ func TestVegeta(t *testing.T) {
 		Length: .993507166, Values: values{"requests": 100.65218206, "offered": 101.01010672380401, "mean": .002371194, "max": .003660505, "p50": .002854306, "errors": 0},
 		Counts: counts{"operations": 100, "errors": 0}, Absent: []string{"p95", "p99"}, Warning: "fewer than 10",
 	})
+	foreigntest.File(t, f, "testdata/vegeta-12.12.json", want{
+		Length: 1.991793917, Values: values{"requests": 100.41199458086307, "offered": 100.52118889457908, "mean": .004138297, "p50": .00191466, "p90": .002971853, "p95": .010951434, "max": .079136766, "errors": 0},
+		Counts: counts{"operations": 200}, Absent: []string{"p99"},
+	})
 	foreigntest.File(t, f, "testdata/vegeta-8.json", want{
 		Length: 20, Values: values{"requests": 99, "errors": 1, "p99": .009, "throughput": 10000}, Counts: counts{"operations": 1980, "errors": 20}, Absent: []string{"p90"}, Warning: "failed requests",
 	})
