@@ -309,12 +309,15 @@ var allowed = map[string]string{
 	"internal/libvirt/libvirttest":      "",
 	"internal/hci":                      "parameter",
 	"internal/hci/survey":               "hci parameter platform service service/ceph",
-	"internal/lab/easyrun":              "finding hci hci/survey lab measure parameter platforms/local quantity report report/chart trial webpage",
+	"internal/lab/easyrun":              "finding hci hci/survey lab lab/telling measure parameter platforms/local quantity report report/chart trial webpage",
 	"internal/lab/hciexport":            "lab lab/easyrun measure measure/hcibench parameter study workload",
 	"internal/lab/hcistudy":             "document parameter",
 	"internal/lab/intake":               "collect lab lab/hcistudy measure measure/imported parameter plan study trial/journal workload/storage/iometer",
+	"internal/lab/telling":              "events platform trial trial/certify",
 	"internal/lab/tunable":              "parameter study",
-	"internal/lab":                      "collect document factor finding finding/compare finding/judge finding/rule finding/table hoststat/trace intervene lab/tunable load measure measure/exchange measure/imported parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload",
+	"internal/events":                   "measure trial trial/certify",
+	"internal/events/livepage":          "events measure quantity report report/chart trial/certify trial/journal webpage",
+	"internal/lab":                      "collect document events factor finding finding/compare finding/judge finding/rule finding/table hoststat/trace intervene lab/telling lab/tunable load measure measure/exchange measure/imported parameter plan platform report report/content report/page study trial trial/fault trial/journal trial/machines trial/restore tune workload",
 	"internal/catalog":                  "*",
 	"internal/catalog/manual":           "diagnosis/rule measure parameter study",
 	"internal/catalog/subprocess":       "*",
@@ -346,7 +349,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/vcentercmd":           "cluster cluster/generate cluster/policy cluster/snapshot cmd/plimsoll/cli live quantity vsphere/sim vsphere/sim/clock vsphere/sim/fault vsphere/sim/load vsphere/sim/state vsphere/sim/task",
 	"cmd/plimsoll/studycmd":             "catalog catalog/manual cmd/plimsoll/cli cmd/plimsoll/studycmd/gate cmd/plimsoll/studycmd/progress column document hci lab lab/easyrun live load platform study study/credential study/describe study/timing workload/operations/management workload/operations/owner",
 	"cmd/plimsoll/studycmd/gate":        "cmd/plimsoll/cli finding measure",
-	"cmd/plimsoll/studycmd/progress":    "cmd/plimsoll/cli escape platform report trial",
+	"cmd/plimsoll/studycmd/progress":    "cmd/plimsoll/cli escape events platform report trial",
 }
 
 // owner names the packages that may import a third party.

@@ -11,6 +11,7 @@
 // trials/NNNN/ the records (see package measure)
 // findings.json the analysis
 // report.html the report
+// live.jsonl the events of a run that goes on (see package events)
 package lab
 
 import (
@@ -25,6 +26,7 @@ import (
 	"sync/atomic"
 
 	"plimsoll/internal/document"
+	"plimsoll/internal/events"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
@@ -37,6 +39,7 @@ type Lab struct {
 	Catalog  *study.Catalog
 	Version  string            // of plimsoll, for the records
 	Progress func(trial.Event) // called with the progress of a run; nil for none
+	Events   *events.Stream    // takes the events of a run as lines, beside its live.jsonl; nil for none
 
 	running atomic.Pointer[string] // results folder of the run in progress
 }

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/lab/telling"
 	"plimsoll/internal/lab/tunable"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
@@ -93,7 +94,7 @@ func tuned(ctx context.Context, l *Lab, r *Run, c *choice) (*Outcome, error) {
 	if t.Time > 0 {
 		until = time.Now().Add(t.Time)
 	}
-	t.Progress = func(e tune.Event) { l.report(e, until) }
+	t.Progress = func(e tune.Event) { round(l, e, until) }
 	tuning, failed := tune.Run(ctx, t)
 	if runs == nil {
 		if errors.Is(failed, context.Canceled) {
@@ -212,11 +213,8 @@ func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 	return outcome, nil
 }
 
-// report reports the steps of tuning as progress, with what is left of the time budget if there is one.
-func (l *Lab) report(e tune.Event, until time.Time) {
-	if l.Progress == nil {
-		return
-	}
+// round reports the steps of tuning as progress, with what is left of the time budget if there is one.
+func round(l *Lab, e tune.Event, until time.Time) {
 	note := string(e.Stage)
 	if e.Change != nil {
 		note += fmt.Sprintf(" %s %s -> %s", e.Change.Factor, e.Change.From, e.Change.To)
@@ -227,5 +225,5 @@ func (l *Lab) report(e tune.Event, until time.Time) {
 	if !until.IsZero() && e.Stage != tune.Ended {
 		note += fmt.Sprintf(" (%s of the time budget left)", max(0, time.Until(until)).Round(time.Second))
 	}
-	l.Progress(trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
+	telling.Between(l.Events, l.Progress, trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
 }

@@ -213,6 +213,9 @@ func (i *Interval) Latency(class string) *Histogram {
 	return c.histogram()
 }
 
+// AddLatency adds the response times of a class in the interval to a histogram.
+func (i *Interval) AddLatency(class string, to *Histogram) { to.mergeCompact(i.latency[class]) }
+
 // Longest lists the buckets of the n longest response times of a class, from long to short.
 // The last bucket may hold more of them.
 func (i *Interval) Longest(class string, n int64) []Bar { return i.latency[class].longest(n) }

@@ -130,14 +130,11 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 		a.began = time.Now().Add(-last.To)
 	}
 	a.event.Passed(last.To)
-	phase, operations := PhaseMeasure, int64(0)
+	phase := PhaseMeasure
 	if warm := a.study.Measure.Warmup; last.To <= max(warm, 0) {
 		phase = PhaseWarmUp
 	}
-	for _, s := range last.Samples {
-		operations += s.Operations
-	}
-	a.session.reporter.say(phase, float64(operations)/(last.To-last.From).Seconds(), "")
+	a.session.reporter.load(phase, intervals, a.crew)
 	return a.watch.Enough(intervals)
 }
 

@@ -126,8 +126,8 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	if b.Study.Hosted && !s.services.Simulated {
 		s.services.Hosting = &serve.Hosting{Machines: s.machines}
 	}
-	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now(), anew: s.services.Anew()}
-	s.reporter = &reporter{hand: b.Report, left: s.schedule.left, soonest: s.schedule.soonest}
+	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), planned: b.Plan.Looks, sim: s.sim, began: time.Now(), anew: s.services.Anew()}
+	s.reporter = &reporter{hand: b.Report, left: s.schedule.left, soonest: s.schedule.soonest, looks: s.schedule.looks}
 	kind := b.Catalog.Workload(b.Study.Workload.Kind)
 	if kind == nil {
 		return nil, fmt.Errorf("workload %s: not in this version of plimsoll", b.Study.Workload.Kind)
@@ -277,6 +277,7 @@ func (s *session) restorer() *restore.Restorer {
 // trials runs trial after trial until the plan has no more.
 func (s *session) trials(ctx context.Context) error {
 	s.schedule.course = s.bench.Plan.Replay(s.schedule.records)
+	s.reporter.earlier(s.bench, s.schedule.records)
 	for {
 		next, ok := s.schedule.next()
 		if !ok {
@@ -296,7 +297,7 @@ func (s *session) trials(ctx context.Context) error {
 			return err
 		}
 		s.schedule.took(record)
-		s.reporter.judged(record, headline(s.bench.Study, s.kind))
+		s.reporter.judged(record, s.bench.Headline())
 	}
 }
 

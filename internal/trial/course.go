@@ -15,6 +15,7 @@ import (
 type schedule struct {
 	study      *study.Study
 	arms       int
+	planned    []int              // looks
 	sim        platform.Simulator // nil on real machines
 	course     *plan.Progress
 	blocks     int              // that it may need
@@ -188,6 +189,20 @@ func (s *schedule) lasting(trials int) time.Duration {
 		expected = under
 	}
 	return time.Duration(trials-1)*each + expected - under
+}
+
+// looks are the number of complete blocks, and that at the next planned look; 0 if there is none.
+func (s *schedule) looks() (complete, next int) {
+	if s.course == nil {
+		return 0, 0
+	}
+	complete = s.course.Status().Blocks
+	for _, look := range s.planned {
+		if look > complete {
+			return complete, look
+		}
+	}
+	return complete, 0
 }
 
 // used is the run's used time budget, over all sessions.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/collect"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/search"
 )
@@ -17,6 +18,10 @@ func (a *attempt) newSearch() *search.Search {
 	}
 	return &search.Search{
 		Trial: a, Say: func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) }, Now: a.session.schedule.now,
+		Seen: func(r *measure.Recorder) bool {
+			a.session.reporter.load(PhaseMeasure, r.Intervals(), a.crew)
+			return false
+		},
 		Study: a.study, Plan: a.session.bench.Plan, At: a.trial, Alone: a.session.schedule.blocks == 1 && len(a.session.bench.Plan.Arms) == 1,
 		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.session.schedule.records, Sources: a.session.bench.Catalog.Sources, Host: host,
 	}

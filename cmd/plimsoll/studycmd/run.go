@@ -30,6 +30,7 @@ type reporting struct {
 	quiet   bool
 	verbose bool
 	log     string // file
+	events  string // file, or progress.ToScreen
 }
 
 func (r *reporting) flags(cmd *cobra.Command) {
@@ -38,6 +39,8 @@ func (r *reporting) flags(cmd *cobra.Command) {
 	f.BoolVar(&r.quiet, "quiet", false, "print no progress")
 	f.BoolVar(&r.verbose, "verbose", false, "print every command executed and every setting written")
 	f.StringVar(&r.log, "log", "", "append commands and settings, with timestamps, to a `file`")
+	f.StringVar(&r.events, "events", "", "write the state of the run once per second as JSON Lines: to standard error in place of progress, or to a `file`")
+	f.Lookup("events").NoOptDefVal = progress.ToScreen
 }
 
 func (o *output) flags(cmd *cobra.Command) {
@@ -68,7 +71,7 @@ are overrides: hci.policy=small|hcibench, hci.profile=max|low|medium|high, hci.j
 
 Ctrl-C stops the run and restores all settings; "plimsoll resume" continues it at
 the first unfinished trial.`,
-		Example: "  plimsoll run tutorial-ab\n  plimsoll run hci-easy --set hci.profile=low\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json\n  plimsoll run my-study.yaml --gate --junit results.xml",
+		Example: "  plimsoll run tutorial-ab\n  plimsoll run hci-easy --set hci.profile=low\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json\n  plimsoll run my-study.yaml --gate --junit results.xml\n  plimsoll run my-study.yaml --events=events.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if intervene {
@@ -138,9 +141,9 @@ func (c *commands) perform(ctx context.Context, o *reporting, d delivery, measur
 
 // watch shows how a run goes.
 func (c *commands) watch(ctx context.Context, r *reporting) (*progress.Watch, error) {
-	w, err := progress.Start(ctx, progress.Options{Screen: c.screen, Quiet: r.quiet, Verbose: r.verbose, Log: r.log})
+	w, err := progress.Start(ctx, progress.Options{Screen: c.screen, Quiet: r.quiet, Verbose: r.verbose, Log: r.log, Events: r.events, Version: c.lab.Version})
 	if err == nil {
-		c.lab.Progress = w.Take
+		c.lab.Progress, c.lab.Events = w.Take, w.Events
 	}
 	return w, err
 }

@@ -203,6 +203,17 @@ func (h *host) intervals() []hoststat.Interval {
 	return slices.Clone(h.shared.course.Intervals)
 }
 
+// last is the last interval so far.
+func (h *host) last() (hoststat.Interval, bool) {
+	h.shared.mu.Lock()
+	defer h.shared.mu.Unlock()
+	all := h.shared.course.Intervals
+	if len(all) == 0 {
+		return hoststat.Interval{}, false
+	}
+	return all[len(all)-1], true
+}
+
 // within are the intervals inside a window or, without any, those that are in it for the most
 // part.
 func (h *host) within(w measure.Window, grace float64) (inside []hoststat.Interval) {

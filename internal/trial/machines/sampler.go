@@ -249,6 +249,19 @@ func (s *Sampler) Host(w measure.Window, made []trace.Event) []byte {
 	return s.host.detail(w, s.grace(), made)
 }
 
+// Latest are the counters of the host over its last interval; nil before there is one. It may be called
+// while the load runs.
+func (s *Sampler) Latest() map[string]float64 {
+	if s.host == nil {
+		return nil
+	}
+	last, ok := s.host.last()
+	if !ok {
+		return nil
+	}
+	return s.host.flat(&last)
+}
+
 // Clock is the machine's clock minus the lab's when the load began; false if it was not measured.
 func (s *Sampler) Clock() (offset time.Duration, known bool) {
 	if s == nil || s.host == nil {

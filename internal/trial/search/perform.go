@@ -19,7 +19,7 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 	p.Began = s.Now().Sub(s.Record.Start).Seconds()
 	before := s.census(ctx)
 	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
-	recorder := measure.NewRecorder(nil)
+	recorder := measure.NewRecorder(s.Seen)
 	used := func() (float64, bool) { return 0, false }
 	if s.limits.on(measure.HostCPU().Name) {
 		used = s.watchCPU(ctx, time.Duration(settling*float64(length)))

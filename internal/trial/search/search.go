@@ -23,8 +23,9 @@ import (
 // which limits are kept.
 type Search struct {
 	Trial     around
-	Say       func(note string) // how the search goes
-	Now       func() time.Time  // time of day, virtual where the platform is
+	Say       func(note string)                     // how the search goes
+	Seen      func(*measure.Recorder) (enough bool) // called after each interval of a probe; nil for none
+	Now       func() time.Time                      // time of day, virtual where the platform is
 	Study     *study.Study
 	Plan      *plan.Plan
 	At        plan.Trial

@@ -1,0 +1,79 @@
+// Package telling passes the events of a run to its live.jsonl, to a stream of events, and to those who watch.
+package telling
+
+import (
+	"path/filepath"
+
+	"plimsoll/internal/events"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/certify"
+)
+
+// Telling is where the events of one run go.
+type Telling struct {
+	progress func(trial.Event)
+	file     *events.File
+	logs     []*events.Log
+}
+
+// Of tells the events of a bench: in its results folder, to a stream and to a function, which may be nil.
+func Of(b *trial.Bench, stream *events.Stream, progress func(trial.Event)) *Telling {
+	t := &Telling{progress: progress, file: events.NewFile(b.Dir, b.Version)}
+	run := runOf(b)
+	t.logs = []*events.Log{events.NewLog(run, t.file)}
+	if stream != nil {
+		t.logs = append(t.logs, events.NewLog(run, stream))
+	}
+	return t
+}
+
+// runOf introduces a run to those who read its events.
+func runOf(b *trial.Bench) events.Run {
+	_, simulated := b.Platform.(platform.Simulator)
+	run := events.Run{
+		Name: filepath.Base(b.Dir), Study: b.Study.Name, Question: b.Study.Question, Platform: b.Study.Platform.Kind, Virtual: simulated,
+		Arms: []string{}, Blocks: b.Plan.Most, Looks: b.Plan.Looks, Metric: b.Headline(),
+	}
+	for _, arm := range b.Plan.Arms {
+		run.Arms = append(run.Arms, arm.Label)
+	}
+	if !simulated {
+		run.Limits = certify.Watched()
+	}
+	return run
+}
+
+// Take passes an event on. Whoever watches has seen the trials of earlier sessions.
+func (t *Telling) Take(e trial.Event) {
+	for _, log := range t.logs {
+		log.Take(e)
+	}
+	if t.progress == nil || e.Earlier {
+		return
+	}
+	if lost := t.file.Lost(); lost != nil {
+		t.progress(trial.Event{Phase: "live page", Note: "it misses a part of this run: " + lost.Error()})
+	}
+	t.progress(e)
+}
+
+// Close writes the last lines.
+func (t *Telling) Close() {
+	for _, log := range t.logs {
+		log.Close()
+	}
+}
+
+// Leave closes the file of events, and removes it if the run has ended.
+func (t *Telling) Leave(ended bool) { t.file.Close(ended) }
+
+// Between tells of what belongs to no single run, such as a round of tuning. The stream and the function may be nil.
+func Between(stream *events.Stream, progress func(trial.Event), e trial.Event) {
+	if stream != nil {
+		stream.Note(string(e.Phase), e.Note)
+	}
+	if progress != nil {
+		progress(e)
+	}
+}
