@@ -23,6 +23,7 @@ type Table struct {
 	Note    string // what was left out, and why; empty if nothing was
 	Columns []Column
 	Rows    [][]Cell
+	Alone   bool // no table stands beside the drawing
 	// Ramp is the shade of each arm, from 0 for the smallest, if the arms are sizes of one
 	// factor. Empty if each arm has a colour of its own.
 	Ramp []int
@@ -169,7 +170,9 @@ func (t *Table) desc() string {
 	if t.Note != "" {
 		parts = append(parts, t.Note)
 	}
-	parts = append(parts, "The table below holds the same data.")
+	if !t.Alone {
+		parts = append(parts, "The table below holds the same data.")
+	}
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 

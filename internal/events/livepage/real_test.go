@@ -1,0 +1,112 @@
+package livepage
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/browsertest"
+	"plimsoll/internal/events"
+)
+
+// site serves a page and, once the run has ended, its report.
+type site struct {
+	t       *testing.T
+	address string
+	server  *http.Server
+}
+
+func serve(t *testing.T, r *recorded, address string) *site {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	p := New(Options{Dir: r.dir, Prefix: "/run/1/live/", Report: "/run/1/"})
+	mux.Handle("/run/1/live/", p)
+	mux.HandleFunc("/run/1/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!DOCTYPE html><title>report</title><h1>report</h1>"))
+	})
+	s := &site{t, listener.Addr().String(), &http.Server{Handler: mux}}
+	go func() { _ = s.server.Serve(listener) }()
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *site) stop() { _ = s.server.Close() }
+
+// until waits until an expression of the page is true.
+func until(t *testing.T, b *browsertest.Browser, what, expression string) {
+	t.Helper()
+	for limit := time.Now().Add(20 * time.Second); ; {
+		holds := false
+		b.Eval("Boolean("+expression+")", &holds)
+		if holds {
+			return
+		}
+		if time.Now().After(limit) {
+			var text string
+			b.Eval("document.body.innerText", &text)
+			t.Fatalf("%s: not in 20 s. The page: %.1500s", what, text)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// The page follows the run in a real browser, also after its server was started again, and ends with the report.
+func TestInBrowser(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to open the page in Chromium")
+	}
+	r := folder(t)
+	lines := course(80)
+	r.add(lines[:60]...)
+	s := serve(t, r, "127.0.0.1:0")
+	b := browsertest.Start(t)
+	blank := filepath.Join(t.TempDir(), "blank.html")
+	if err := os.WriteFile(blank, []byte("<!DOCTYPE html><title>blank</title>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []browsertest.View{{Width: 1280}, {Width: 390, Dark: true}, {Width: 320}} {
+		b.Open(blank, v)
+		var gone string
+		b.Eval(`location.href = "http://`+s.address+`/run/1/live/"`, &gone)
+		until(t, b, "the stream is open", `document.getElementById("connection")?.textContent === "Updated every second."`)
+		var width float64
+		if b.Eval("document.documentElement.scrollWidth", &width); int(width) > v.Width {
+			t.Errorf("the page is %v px wide in %d", width, v.Width)
+		}
+		if dir := os.Getenv("PLIMSOLL_RENDER"); dir != "" {
+			b.Pictures(filepath.Join(dir, fmt.Sprintf("live-%d", v.Width)), v, 2000, 0)
+		}
+	}
+	next := lines[60]
+	next.Trial, next.Phase = 5, "settle"
+	r.add(next)
+	until(t, b, "a line is shown", `document.getElementById("state").textContent === "Trial 5 of at most 48: settle."`)
+	s.stop()
+	until(t, b, "the loss is told", `document.getElementById("connection").textContent.startsWith("No connection")`)
+	next.Trial = 6
+	r.add(next)
+	s = serve(t, r, s.address)
+	until(t, b, "a line from a server that was started again is shown", `document.getElementById("state").textContent.startsWith("Trial 6 ")`)
+	for _, complaint := range b.Complaints() {
+		if !strings.Contains(complaint, s.address) {
+			t.Error(complaint)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "findings.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(r.dir, events.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, b, "the report follows", `document.title === "report"`)
+}
