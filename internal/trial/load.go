@@ -60,7 +60,7 @@ func (r *reporter) counters(on machines.Set) (all []MachineCounters) {
 		if m.Sampler == nil {
 			continue
 		}
-		if shares := certify.Shares(m.Sampler.Latest()); len(shares) > 0 {
+		if shares := certify.Shares(m.Sampler.Latest(certify.Counters()...)); len(shares) > 0 {
 			all = append(all, MachineCounters{m.Name, m.Group.Name, shares})
 		}
 	}

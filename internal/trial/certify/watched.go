@@ -23,6 +23,9 @@ func Watched() (limits []Limit) {
 	return limits
 }
 
+// Counters are the names of the counters of the watched checks.
+func Counters() []string { return []string{StealCounter, CountCounter, cpuPressure, throttled} }
+
 // Shares are the shares that the watched checks limit, by the name of the check, of the counters of a
 // machine. A counter that the machine lacks is left out.
 func Shares(counters map[string]float64) map[string]float64 {

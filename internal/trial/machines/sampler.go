@@ -35,6 +35,7 @@ type Sampler struct {
 	host    *host // nil without sources of the host
 	counter map[string]collect.Counter
 	Missing []string
+	latest  float64 // end of the interval of the last call of Latest
 
 	mu      sync.Mutex
 	start   time.Time
@@ -249,17 +250,24 @@ func (s *Sampler) Host(w measure.Window, made []trace.Event) []byte {
 	return s.host.detail(w, s.grace(), made)
 }
 
-// Latest are the counters of the host over its last interval; nil before there is one. It may be called
-// while the load runs.
-func (s *Sampler) Latest() map[string]float64 {
+// Latest are the counters of the host over its last interval, of those sources that have one of the names; nil if there is
+// no interval since the last call. It may be called while the load runs.
+func (s *Sampler) Latest(names ...string) map[string]float64 {
 	if s.host == nil {
 		return nil
 	}
 	last, ok := s.host.last()
-	if !ok {
+	if !ok || last.At <= s.latest {
 		return nil
 	}
-	return s.host.flat(&last)
+	s.latest = last.At
+	values := map[string]float64{}
+	for _, source := range s.host.flattens {
+		if slices.ContainsFunc(source.counters, func(c collect.Counter) bool { return slices.Contains(names, c.Name) }) {
+			source.flatten(&last, values)
+		}
+	}
+	return values
 }
 
 // Clock is the machine's clock minus the lab's when the load began; false if it was not measured.
