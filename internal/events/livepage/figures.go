@@ -218,7 +218,7 @@ func drawSeries(t *chart.Table, s series, width float64) chart.SVG {
 	y.Round(3)
 	c := chart.NewCanvas(t, width, top+tall+26)
 	c.GridY(y, left, x.To, s.unit)
-	ticks := x.Ticks(int(width / 140))
+	ticks := x.Ticks(max(4, int(width/140)))
 	labels := chart.TickLabels(ticks, "s", false)
 	c.Open(x)
 	for i, v := range ticks {

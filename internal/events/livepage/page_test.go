@@ -318,3 +318,26 @@ func BenchmarkFrame(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkViewer is what another viewer costs in a second: it gets the parts that changed.
+func BenchmarkViewer(b *testing.B) {
+	p := New(Options{Dir: b.TempDir(), Prefix: "/"})
+	var frames []*frame
+	for i, l := range course(302) {
+		if p.state.Add(l); i >= 300 {
+			frames = append(frames, p.draw(fmt.Sprint(i), status{"running", "", true}))
+		}
+	}
+	v := &viewer{w: httptest.NewRecorder()}
+	v.to = http.NewResponseController(v.w)
+	size := 0
+	for i := 0; b.Loop(); i++ {
+		w := httptest.NewRecorder()
+		v.w = w
+		if err := v.show(frames[i%2]); err != nil {
+			b.Fatal(err)
+		}
+		size = w.Body.Len()
+	}
+	b.ReportMetric(float64(size), "B/event")
+}
