@@ -38,9 +38,28 @@ func (l *Lab) ComparePair(a, b string, arms []string) ([]content.Compared, error
 	}
 	var all []content.Compared
 	for _, m := range matched {
+		if !shareHeadline(&m[0], &m[1]) {
+			return nil, &mistake{fmt.Errorf("%s and %s have no metric in common", a, b)}
+		}
 		all = append(all, l.compared(m, [2]string{a, b}))
 	}
 	return all, nil
+}
+
+// shareHeadline takes the first common metric for the headline where both sides have values, but not of a headline, as
+// with results of two tools. It reports whether there is one.
+func shareHeadline(a, b *side) bool {
+	both := func(name string) bool { return len(a.run.Values[name]) > 0 && len(b.run.Values[name]) > 0 }
+	if len(a.run.Values) == 0 || len(b.run.Values) == 0 || slices.ContainsFunc(a.headline, both) {
+		return true
+	}
+	for _, m := range a.run.Metrics {
+		if both(m.Name) {
+			a.headline = []string{m.Name}
+			return true
+		}
+	}
+	return false
 }
 
 // match pairs the arms of two runs by their labels. Single arms are a pair whatever their

@@ -61,9 +61,9 @@ not taken over.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.dir, "out", "", "results `folder` to create, or folder for the studies")
 	f.StringVar(&flags.format, "format", "", "`name` of the format, where it is not recognised")
-	f.StringArrayVar(&flags.arms, "arm", nil, "`NAME=FILE,FILE...`: an arm and its repetitions; the first is the baseline")
+	f.StringArrayVar(&flags.arms, "arm", nil, "`arm` as NAME=FILE,FILE..., each file a repetition; the first is the baseline")
 	f.StringArrayVar(&flags.headline, "headline", nil, "`metric` that decides (default: the first that every run has)")
-	f.StringArrayVar(&flags.maps, "map", nil, "`METRIC=COLUMN[:UNIT]` of a CSV file with one row per run")
+	f.StringArrayVar(&flags.maps, "map", nil, "`mapping` METRIC=COLUMN[:UNIT] of a CSV file with one row per run")
 	f.StringVar(&flags.unit, "unit", "", "`unit` of the values of an HDR log: ns, us or ms")
 	f.BoolVar(&flags.asJSON, "json", false, "print what was written as JSON")
 	return cmd
