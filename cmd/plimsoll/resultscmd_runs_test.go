@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"plimsoll/cmd/plimsoll/resultscmd"
-	"plimsoll/internal/lab"
+	"plimsoll/internal/history"
 )
 
 func TestRunsOnATerminal(t *testing.T) {
-	past := []lab.Past{
-		{Dir: "results/a", Study: "queue-depth", Started: time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local), State: "finished", Trials: 18, Answer: strings.Repeat("better ", 20)},
-		{Dir: "results/b", Study: "x", State: "empty"},
+	past := []history.Run{
+		{Folder: "results/a", Study: "queue-depth", Started: time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local), State: "finished", Trials: 18, Answer: strings.Repeat("better ", 20)},
+		{Folder: "results/b", Study: "x", State: "empty"},
 	}
 	var narrow, wide strings.Builder
 	if err := resultscmd.PrintRuns(&narrow, past, 60); err != nil {

@@ -63,6 +63,7 @@ func TestScript(t *testing.T) {
 		WorkdirRoot: t.TempDir(), // testscript leaves its own unless all scripts are run
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
 			e.Setenv("BIN", bin)
 			e.Setenv("GOGC", "400") // hundreds of programs that live for milliseconds need not collect their garbage

@@ -20,7 +20,7 @@ const workerName = "plimsoll-worker"
 const mostWorkers = 3
 
 // variables are those of a script's environment that a worker sets.
-var variables = []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "SECRET"}
+var variables = []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "SECRET"}
 
 // A commandLine is one command line of a script.
 type commandLine struct {

@@ -47,7 +47,7 @@ func create(dir string, source Source, seed uint64) (*Run, error) {
 // open reads the run in a folder.
 func open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, Source: Source{Study: new(study.Study)}, Plan: new(plan.Plan)}
-	text, err := measure.ReadFile(r.path("study.yaml"))
+	text, err := measure.ReadFileIn(r.Dir, "study.yaml")
 	if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
 		return nil, &mistake{fmt.Errorf("no folder %s; plimsoll runs lists the runs in a folder", dir)}
 	}
@@ -114,7 +114,7 @@ func (r *Run) write(name string, value any) error {
 }
 
 func (r *Run) read(name string, value any) error {
-	data, err := measure.ReadFile(r.path(name))
+	data, err := measure.ReadFileIn(r.Dir, name)
 	if err != nil {
 		return fmt.Errorf("read results: %w", err)
 	}

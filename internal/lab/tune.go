@@ -203,6 +203,9 @@ func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 	if err := errors.Join(r.read("tuned.json", &at), r.read("tuning.json", tuning)); err != nil {
 		return nil, err
 	}
+	if filepath.Base(at.Run) != at.Run || at.Run == ".." {
+		return nil, fmt.Errorf("%s: %q is no folder in it: the file was changed", r.path("tuned.json"), at.Run)
+	}
 	outcome, err := l.Judge(r.path(at.Run))
 	if err != nil {
 		return nil, err

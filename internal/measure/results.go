@@ -101,7 +101,7 @@ func writeAll(dir string, record []byte, files map[string][]byte) error {
 // Record reads the record of one trial. If sum is not "", it must be the SHA-256 of the file.
 func (r *Results) Record(trial int, sum string) (*Record, error) {
 	name := filepath.Join(r.trialDir(trial), "record.json")
-	data, err := ReadFile(name)
+	data, err := ReadFileIn(r.dir, filepath.Join(trialName(trial), "record.json"))
 	if err != nil {
 		return nil, fmt.Errorf("read record: %w", err)
 	}
@@ -129,7 +129,7 @@ func (r *Results) File(record *Record, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read file of trial %d: %q cannot be a file beside its record", record.Trial, name)
 	}
 	path := filepath.Join(r.trialDir(record.Trial), name)
-	data, err := ReadFile(path)
+	data, err := ReadFileIn(r.dir, filepath.Join(trialName(record.Trial), name))
 	if err != nil {
 		return nil, fmt.Errorf("read file of trial %d: %w", record.Trial, err)
 	}
@@ -139,9 +139,10 @@ func (r *Results) File(record *Record, name string) ([]byte, error) {
 	return data, nil
 }
 
-func (r *Results) trialDir(trial int) string {
-	return filepath.Join(r.dir, "trials", fmt.Sprintf("%04d", trial))
-}
+func (r *Results) trialDir(trial int) string { return filepath.Join(r.dir, trialName(trial)) }
+
+// trialName is the path of a trial's folder in the results folder.
+func trialName(trial int) string { return filepath.Join("trials", fmt.Sprintf("%04d", trial)) }
 
 // Checksum is the SHA-256 of data in hexadecimal.
 func Checksum(data []byte) string {
@@ -162,6 +163,28 @@ func ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
+// ReadFileIn is ReadFile for a file by its path in a results folder. A link that leads out of the folder is an error, wherever it
+// stands in the path.
+func ReadFileIn(dir, name string) ([]byte, error) {
+	whole := filepath.Join(dir, name)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		return nil, fmt.Errorf("%s is a symbolic link", whole)
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = &fs.PathError{Op: "open", Path: whole, Err: at.Err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readOpened(f, whole)
+}
+
 // ReadImported is ReadFile for files of other tools: links are followed.
 func ReadImported(name string) ([]byte, error) { return readRegular(name, 0) }
 
@@ -170,6 +193,11 @@ func readRegular(name string, flags int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readOpened(f, name)
+}
+
+// readOpened reads a file and closes it.
+func readOpened(f *os.File, name string) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	switch {

@@ -26,6 +26,9 @@ func (c *Screen) Terminal() (renew func(text string), width func() int, ok bool)
 	return w.Renew, func() int { return widthOf(f) }, true
 }
 
+// IsTerminal reports whether a file is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
 // widthOf is the width of a terminal in columns.
 func widthOf(f *os.File) int {
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

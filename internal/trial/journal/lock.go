@@ -84,11 +84,14 @@ func lockFile(name string) (unlock func(), err error) {
 
 // holder is the process that holds the lock that a file stands for; empty for none.
 func holder(name string) string {
-	file, err := os.Open(name)
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
 	for try := 0; ; try++ {
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
