@@ -12,10 +12,10 @@ import (
 )
 
 // Commands that may change a host, and of those the ones that go on when nobody reads
-// their output: restore has to finish, an agent and a vCenter are daemons.
+// their output: restore has to finish, an agent, a vCenter and serve are daemons.
 var (
-	changing = []string{"run", "resume", "tune", "restore", "plan", "agent", "guest", "service", "vcenter"}
-	going    = []string{"restore", "agent", "vcenter"}
+	changing = []string{"run", "resume", "tune", "restore", "plan", "agent", "guest", "service", "vcenter", "serve"}
+	going    = []string{"restore", "agent", "vcenter", "serve"}
 )
 
 // stoppable returns the context of a command line, which ends when the user wants it to. A
@@ -26,8 +26,8 @@ func (c *command) stoppable(root *cobra.Command, args []string) (context.Context
 		return context.Background(), func() {}
 	}
 	left := c.lab.Left
-	if name == "vcenter" {
-		left = nil // it changes no host
+	if name == "vcenter" || name == "serve" {
+		left = nil // they change no host
 	}
 	return console.Stopping{
 		Out: c.screen.Out, Err: c.screen.Err, Left: left, Readers: !slices.Contains(going, name),

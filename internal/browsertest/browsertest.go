@@ -145,16 +145,28 @@ type View struct {
 // Open loads a file at a view, and waits until it is there.
 func (b *Browser) Open(file string, v View) {
 	b.t.Helper()
+	path, err := filepath.Abs(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Visit((&url.URL{Scheme: "file", Path: path}).String(), v)
+}
+
+// Visit loads an address at a view, and waits until it is there.
+func (b *Browser) Visit(address string, v View) {
+	b.t.Helper()
 	b.events = nil
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": 900, "deviceScaleFactor": 1, "mobile": v.Width < 600}, nil)
 	scheme := map[bool]string{true: "dark", false: "light"}[v.Dark]
 	media := map[bool]string{true: "print", false: ""}[v.Print]
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	path, err := filepath.Abs(file)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.call("Page.navigate", map[string]any{"url": (&url.URL{Scheme: "file", Path: path}).String()}, nil)
+	b.call("Page.navigate", map[string]any{"url": address}, nil)
+	b.loaded()
+}
+
+// loaded waits until a page is there.
+func (b *Browser) loaded() {
+	b.t.Helper()
 	for loaded := false; !loaded; {
 		for _, e := range b.events {
 			loaded = loaded || e.Method == "Page.loadEventFired"
@@ -163,6 +175,44 @@ func (b *Browser) Open(file string, v View) {
 			b.events = append(b.events, b.hear())
 		}
 	}
+}
+
+// Press presses a key: Tab, or Enter, which leads to another page.
+func (b *Browser) Press(key string) {
+	b.t.Helper()
+	code := map[string]int{"Tab": 9, "Enter": 13}[key]
+	down := map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code}
+	if key == "Enter" {
+		b.events = nil
+		down["text"] = "\r"
+	}
+	b.call("Input.dispatchKeyEvent", down, nil)
+	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	if key == "Enter" {
+		b.loaded()
+	}
+}
+
+// Unnamed lists the roles of what can be operated and has no name for those who cannot see it.
+func (b *Browser) Unnamed() (roles []string) {
+	b.t.Helper()
+	type value struct{ Value any }
+	var tree struct {
+		Nodes []struct {
+			Ignored    bool
+			Role, Name value
+		}
+	}
+	b.call("Accessibility.getFullAXTree", map[string]any{}, &tree)
+	for _, n := range tree.Nodes {
+		switch role := fmt.Sprint(n.Role.Value); role {
+		case "link", "button", "textbox", "searchbox", "combobox", "radio", "checkbox", "region", "image":
+			if name, _ := n.Name.Value.(string); !n.Ignored && strings.TrimSpace(name) == "" {
+				roles = append(roles, role)
+			}
+		}
+	}
+	return roles
 }
 
 // Eval is the value of an expression in the page.

@@ -28,7 +28,7 @@ func write(t *testing.T, r historytest.Run) {
 	age(t, r.Dir)
 }
 
-func age(t *testing.T, dir string) {
+func age(t testing.TB, dir string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour)
 	for _, name := range []string{filepath.Join(dir, journal.Name), dir} {

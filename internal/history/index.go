@@ -81,6 +81,7 @@ func (x *Index) Runs(ctx context.Context, folders ...string) ([]Run, error) {
 		if err != nil {
 			return nil, err
 		}
+		runs = slices.Grow(runs, len(l.entries))
 		for name, e := range l.entries {
 			if e.Is {
 				runs = append(runs, e.run(folder, whole, name))

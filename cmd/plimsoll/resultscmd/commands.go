@@ -16,5 +16,5 @@ type commands struct {
 // Commands are those about results, in the order of use.
 func Commands(s *cli.Screen, l *lab.Lab) []*cobra.Command {
 	c := &commands{s, l}
-	return []*cobra.Command{c.runs(), c.report(), c.compare(), c.trend(), c.audit(), c.export(), c.importResults()}
+	return []*cobra.Command{c.runs(), c.report(), c.compare(), c.trend(), c.serve(), c.audit(), c.export(), c.importResults()}
 }
