@@ -10,8 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/internal/events/livepage"
 	"plimsoll/internal/history"
 	"plimsoll/internal/serve"
+	"plimsoll/internal/trend"
+	"plimsoll/internal/trend/page"
 )
 
 // serving is what the flags of serve ask for.
@@ -53,7 +56,7 @@ Other hosts can connect only with a token and TLS: --token-file, --tls-cert and
 
 // options reads what the flags name.
 func (c *commands) options(f serving, folders []string) (o serve.Options, err error) {
-	o = serve.Options{Lab: c.lab, Folders: folders, Index: history.New(history.CacheFolder())}
+	o = serve.Options{Lab: c.lab, Folders: folders, Index: history.New(history.CacheFolder()), Live: livePage, Trend: c.trendOf}
 	o.Index.Every = current
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -72,6 +75,18 @@ func (c *commands) options(f serving, folders []string) (o serve.Options, err er
 		o.Certificate, err = serve.ReadCertificate(f.certificate, f.key)
 	}
 	return o, err
+}
+
+func livePage(dir, prefix, report string) serve.Live {
+	return livepage.New(livepage.Options{Dir: dir, Prefix: prefix, Report: report})
+}
+
+func (c *commands) trendOf(folders []string, study, metric string) (serve.Trend, error) {
+	t, err := trend.Read(c.lab.Catalog, trend.Request{Folders: folders, Study: study, Metric: metric})
+	if err != nil {
+		return nil, err
+	}
+	return page.Shown{Trend: t}, nil
 }
 
 func (c *commands) serveRuns(cmd *cobra.Command, f serving, folders []string) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/history"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/imported"
@@ -70,8 +71,8 @@ func TestResultsBecomeAFolder(t *testing.T) {
 	if err != nil || left != nil {
 		t.Errorf("left %q, %v", left, err)
 	}
-	runs, err := l.Runs(filepath.Dir(dir))
-	if err != nil || len(runs) != 1 || runs[0].State != lab.StateFinished || runs[0].Trials != 12 {
+	runs, err := history.New("").Runs(t.Context(), filepath.Dir(dir))
+	if err != nil || len(runs) != 1 || runs[0].State != history.Finished || runs[0].Trials != 12 {
 		t.Errorf("runs %+v, %v", runs, err)
 	}
 	var exported strings.Builder
