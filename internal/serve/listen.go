@@ -98,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	server := &http.Server{
-		Handler: s.handler, Protocols: protocols, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		Handler: s.Handler(), Protocols: protocols, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader, ConnState: open.change, ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	if s.options.Certificate != nil {

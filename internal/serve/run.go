@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/history"
+	"plimsoll/internal/lab"
 	"plimsoll/internal/report/page"
 )
 
@@ -136,6 +137,9 @@ func (s *Server) trend(r *http.Request) (answer, error) {
 	}
 	defer done()
 	t, err := s.options.Trend(s.options.Folders, r.PathValue("study"), r.URL.Query().Get("metric"))
+	if lab.IsMistake(err) {
+		return answer{}, missing("%v", err)
+	}
 	if err != nil {
 		return answer{}, err
 	}

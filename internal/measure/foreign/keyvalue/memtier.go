@@ -107,7 +107,7 @@ func memtierRun(tool string, text json.RawMessage) (foreign.Run, error) {
 	var of memtierRuntime
 	if data, ok := sections["Runtime"]; ok {
 		if err := json.Unmarshal(data, &of); err != nil {
-			return r, fmt.Errorf("Runtime: %w", err)
+			return r, fmt.Errorf("section Runtime: %w", err)
 		}
 	}
 	r.Length, r.Start = foreign.Duration(of.Duration/1e3), milliseconds(of.Start)

@@ -159,7 +159,7 @@ func (p *iometer) values(r *foreign.Run, row map[string]string) error {
 	if text, ok := row["Errors"]; ok {
 		n, err := foreign.Count(text)
 		if err != nil {
-			return fmt.Errorf("Errors: %w", err)
+			return fmt.Errorf("column Errors: %w", err)
 		}
 		r.Failures("", n)
 	}
