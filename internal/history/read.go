@@ -224,17 +224,11 @@ func Testbed(dir string) (collect.TestbedRecord, error) {
 	return bed, err
 }
 
-// deciding are the facts by which testbeds are told apart in a list.
-var deciding = []string{
-	"machine.model", "machine.virtualisation", "cpu.model", "cpu.sockets", "cpu.cores", "cpu.threads", "cpu.frequency.governor", "memory.size", "storage.model", "kernel.release",
-}
-
 // identity is the digest of the deciding facts, and the testbed in a few words.
 func identity(bed collect.TestbedRecord) (digest, machine string) {
 	sum := sha256.New()
-	for _, name := range deciding {
-		value, _ := bed.Get(name)
-		fmt.Fprintf(sum, "%q=%q\n", name, value)
+	for _, f := range bed.Deciding() {
+		fmt.Fprintf(sum, "%q=%q\n", f.Name, f.Value)
 	}
 	var words []string
 	for _, name := range []string{"cpu.model", "cpu.threads", "kernel.release"} {

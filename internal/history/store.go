@@ -13,7 +13,7 @@ import (
 )
 
 // schema is the version of what the cache holds: raise it with every change of entry, of Run or of how they are read from a folder.
-const schema = 1
+const schema = 2
 
 const (
 	mostCache  = 512 << 20     // bytes of a file of the cache

@@ -36,7 +36,7 @@ func FuzzCache(f *testing.F) {
 
 // Who changes what the cache holds raises its version, and this text.
 func TestSchema(t *testing.T) {
-	const want = "1: ID string, Folder string, Study string, Question string, Digest string, Started time.Time, Ended time.Time, State history.State, Trials int, Void int, " +
+	const want = "2: ID string, Folder string, Study string, Question string, Digest string, Started time.Time, Ended time.Time, State history.State, Trials int, Void int, " +
 		"Verdict string, Answer string, Headlines []history.Headline, Testbed string, Machine string, Platform string, Workload string, Version string, Tags []string"
 	got := fmt.Sprint(schema, ": ")
 	for i, field := range reflect.VisibleFields(reflect.TypeFor[Run]()) {

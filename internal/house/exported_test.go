@@ -18,7 +18,7 @@ var tested = map[string]string{
 	"internal/report/page": "AsHTML Unbroken", "internal/stat": "SteinInterval", "internal/stat/curve": "FitHyperbola FitUSL",
 	"internal/trial/drive": "NewBarrier ServersAsked", "internal/trial/window": "Drifts", "internal/vsphere/session": "ParseThumbprint",
 	"internal/vsphere/sim/counter": "SeriesOf", "internal/vsphere/sim/vijson": "Decode Encode", "internal/workload/engine": "Absent", "internal/webpage": "Style",
-	"internal/catalog/manual": "Allowed Pages", "internal/history": "ID", "internal/measure": "ReadFile",
+	"internal/catalog/manual": "Allowed Pages", "internal/history": "ID",
 }
 
 // forTests reports whether a folder is for tests and benchmarks.

@@ -183,7 +183,7 @@ var allowed = map[string]string{
 	"internal/report/junit":             "finding measure report report/content",
 	"internal/report/github":            "document escape",
 	"internal/webpage":                  "",
-	"internal/trend":                    "collect escape finding lab measure parameter plan quantity stat stat/change study trial/journal",
+	"internal/trend":                    "collect escape finding history lab measure parameter plan quantity stat stat/change study trial/journal",
 	"internal/trend/trendtest":          "collect measure plan study trial/journal",
 	"internal/trend/page":               "finding report report/chart trend webpage",
 	"internal/browsertest":              "",

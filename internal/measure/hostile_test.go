@@ -85,8 +85,11 @@ func TestWhatIsNoFileIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"pipe", "zero", "loop", "linked pipe", "huge", "."} {
-		for way, read := range map[string]func(string) ([]byte, error){"result": ReadFile, "import": ReadImported} {
-			if data, err := read(name(bad)); err == nil {
+		for way, read := range map[string]func() ([]byte, error){
+			"result": func() ([]byte, error) { return ReadFileIn(dir, bad) },
+			"import": func() ([]byte, error) { return ReadImported(name(bad)) },
+		} {
+			if data, err := read(); err == nil {
 				t.Errorf("%s, %s: %d bytes are read", bad, way, len(data))
 			}
 		}

@@ -153,18 +153,8 @@ func Checksum(data []byte) string {
 // mostFile bounds a file of a results folder, in bytes.
 const mostFile = 1 << 30
 
-// ReadFile reads a file of a results folder, which may come from elsewhere: a link, another
-// type of file, or a file larger than a run writes is an error.
-func ReadFile(name string) ([]byte, error) {
-	data, err := readRegular(name, syscall.O_NOFOLLOW)
-	if errors.Is(err, syscall.ELOOP) {
-		err = fmt.Errorf("%s is a symbolic link", name)
-	}
-	return data, err
-}
-
-// ReadFileIn is ReadFile for a file by its path in a results folder. A link that leads out of the folder is an error, wherever it
-// stands in the path.
+// ReadFileIn reads a file of a results folder, which may come from elsewhere, by its path in the folder. A link, or one out of the
+// folder anywhere in the path, is an error. So is another type of file, or a file larger than a run writes.
 func ReadFileIn(dir, name string) ([]byte, error) {
 	whole := filepath.Join(dir, name)
 	root, err := os.OpenRoot(dir)
@@ -185,11 +175,9 @@ func ReadFileIn(dir, name string) ([]byte, error) {
 	return readOpened(f, whole)
 }
 
-// ReadImported is ReadFile for files of other tools: links are followed.
-func ReadImported(name string) ([]byte, error) { return readRegular(name, 0) }
-
-func readRegular(name string, flags int) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+// ReadImported reads a file of another tool with the same bounds. Links are followed.
+func ReadImported(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

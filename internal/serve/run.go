@@ -136,7 +136,7 @@ func (s *Server) trend(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	defer done()
-	t, err := s.options.Trend(s.options.Folders, r.PathValue("study"), r.URL.Query().Get("metric"))
+	t, err := s.options.Trend(r.Context(), r.PathValue("study"), r.URL.Query().Get("metric"))
 	if lab.IsMistake(err) {
 		return answer{}, missing("%v", err)
 	}

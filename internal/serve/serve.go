@@ -29,7 +29,7 @@ type Options struct {
 	// row alone.
 	Live func(dir, prefix, report string) Live
 	// Trend reads the trend of a study. Nil has no such pages.
-	Trend func(folders []string, study, metric string) (Trend, error)
+	Trend func(ctx context.Context, study, metric string) (Trend, error)
 }
 
 // Live is the page of a run that goes on.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -269,7 +270,7 @@ func TestOtherPages(t *testing.T) {
 			made = append(made, filepath.Base(dir)+" "+prefix+" "+report)
 			return livePage{}
 		}
-		o.Trend = func(folders []string, study, metric string) (Trend, error) {
+		o.Trend = func(_ context.Context, study, metric string) (Trend, error) {
 			return trendPage{study + " " + metric}, nil
 		}
 	})

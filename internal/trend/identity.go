@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,20 +16,6 @@ import (
 	"plimsoll/internal/study"
 )
 
-// deciding are the facts of a testbed that decide how fast it is, apart from the mitigations. Programs are those that generate a load;
-// the version of a service is what a study may be about.
-var deciding = []string{
-	"machine.model", "machine.virtualisation",
-	"cpu.model", "cpu.sockets", "cpu.cores", "cpu.threads", "cpu.simultaneous_multithreading", "cpu.frequency.governor",
-	"memory.size", "storage.model", "kernel.release",
-	"software.fio", "software.compiler", "software.source",
-}
-
-const (
-	mitigations = "cpu.vulnerability."
-	memory      = "memory.size"
-)
-
 // identityOf are the facts that make runs comparable, in order: what determines the trials of the study, and what decides the speed of
 // the testbed.
 func identityOf(s *study.Study, bed collect.TestbedRecord) ([]Fact, error) {
@@ -38,10 +23,8 @@ func identityOf(s *study.Study, bed collect.TestbedRecord) ([]Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range bed {
-		if slices.Contains(deciding, f.Name) || strings.HasPrefix(f.Name, mitigations) {
-			facts = append(facts, Fact{f.Name, steady(f)})
-		}
+	for _, f := range bed.Deciding() {
+		facts = append(facts, Fact{f.Name, f.Value})
 	}
 	return facts, nil
 }
@@ -53,27 +36,6 @@ func digestOf(facts []Fact) string {
 		fmt.Fprintf(sum, "%q=%q\n", f.Name, f.Value)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12]
-}
-
-// steady is the value of a fact without what differs from boot to boot.
-func steady(f collect.Fact) string {
-	if strings.HasPrefix(f.Value, collect.NotReadable) {
-		return strings.TrimSuffix(collect.NotReadable, ": ")
-	}
-	if n, err := strconv.ParseFloat(strings.TrimSuffix(f.Value, " B"), 64); err == nil && f.Name == memory {
-		return installed(n)
-	}
-	return f.Value
-}
-
-// installed is the memory of a machine of which the kernel reports less, by an amount that differs: to the next GiB, of a small machine to
-// the next 128 MiB.
-func installed(bytes float64) string {
-	const mib, gib = 1 << 20, 1 << 30
-	if bytes < 4*gib {
-		return strconv.FormatFloat(128*math.Ceil(bytes/(128*mib)), 'f', 0, 64) + " MiB"
-	}
-	return strconv.FormatFloat(math.Ceil(bytes/gib), 'f', 0, 64) + " GiB"
 }
 
 // settingsOf are the settings of a study as facts, without those that no trial depends on: its seed, its words, and what is done with

@@ -2,15 +2,15 @@ package trend
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/history"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -21,6 +21,7 @@ import (
 
 // Request says which runs and metrics a trend is of.
 type Request struct {
+	Index   *history.Index
 	Folders []string // that hold results folders
 	Study   string   // its name
 	Metric  string   // empty for the headlines of the study
@@ -33,14 +34,14 @@ type Count struct {
 }
 
 // Studies counts the results folders of each study, by name. A missing folder has none.
-func Studies(folders []string) ([]Count, error) {
-	found, err := scan(folders)
+func Studies(ctx context.Context, index *history.Index, folders []string) ([]Count, error) {
+	found, err := scan(ctx, index, folders)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[string]int{}
 	for _, f := range found {
-		counts[f.study]++
+		counts[f.Study]++
 	}
 	var out []Count
 	for name, n := range counts {
@@ -53,20 +54,23 @@ func Studies(folders []string) ([]Count, error) {
 // Read reads the finished runs of a study and judges each series. Runs that are interrupted or under way are not part of it; those that
 // cannot be read are left out with the reason. A run that lies in two folders counts once. A study without a run, and a metric that no
 // run has, are mistakes.
-func Read(c *study.Catalog, r Request) (*Trend, error) {
-	found, err := scan(r.Folders)
+func Read(ctx context.Context, c *study.Catalog, r Request) (*Trend, error) {
+	found, err := scan(ctx, r.Index, r.Folders)
 	if err != nil {
 		return nil, err
 	}
 	b := builder{catalog: c, wanted: r.Metric, seen: map[string]bool{}, at: map[string]*part{}, t: &Trend{Format: Format, Study: r.Study, Series: []Series{}}}
 	known := map[string]bool{}
 	for _, f := range found {
-		known[f.study] = true
-		if f.study != r.Study {
+		known[f.Study] = true
+		if f.Study != r.Study {
 			continue
 		}
-		if err := b.take(f.dir); err != nil {
-			b.t.LeftOut = append(b.t.LeftOut, LeftOut{f.dir, err.Error()})
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if err := b.take(f.Folder); err != nil {
+			b.t.LeftOut = append(b.t.LeftOut, LeftOut{f.Folder, err.Error()})
 		}
 	}
 	if !known[r.Study] {
@@ -102,42 +106,19 @@ func (b *builder) noMetric(r Request) error {
 	return lab.Mistake(errors.New(text))
 }
 
-// found is a results folder and the name of its study.
-type found struct{ dir, study string }
-
-// scan finds the results folders in folders, in order of their names. Folders of tunings hold other runs, and are left out. Symbolic links
-// are not followed, so that nothing outside of the folders is read.
-func scan(folders []string) ([]found, error) {
-	var all []found
-	for _, folder := range folders {
-		entries, err := os.ReadDir(folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, lab.Mistake(err)
-		}
-		for _, e := range entries {
-			if !e.IsDir() {
-				continue
-			}
-			dir := filepath.Join(folder, e.Name())
-			text, err := measure.ReadFile(filepath.Join(dir, "study.json"))
-			var named struct {
-				Study string `json:"study"`
-			}
-			if err != nil || json.Unmarshal(text, &named) != nil || named.Study == "" || exists(dir, "tuned.json") || exists(dir, "tune.json") {
-				continue
-			}
-			all = append(all, found{dir, named.Study})
-		}
+// scan lists the runs in folders. Tunings hold other runs, and are left out; so are folders without a readable study.
+func scan(ctx context.Context, index *history.Index, folders []string) ([]history.Run, error) {
+	all, err := index.Runs(ctx, folders...)
+	if ctx.Err() != nil {
+		return nil, err
 	}
-	return all, nil
-}
-
-func exists(dir, name string) bool {
-	_, err := os.Lstat(filepath.Join(dir, name))
-	return err == nil
+	if err != nil {
+		return nil, lab.Mistake(err)
+	}
+	return slices.DeleteFunc(all, func(r history.Run) bool {
+		_, missing := os.Lstat(filepath.Join(r.Folder, "tune.json"))
+		return r.Study == "" || r.State == history.Tuned || missing == nil
+	}), nil
 }
 
 // builder sorts runs into series.

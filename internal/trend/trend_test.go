@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/effort"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/history"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/sim"
@@ -45,6 +46,8 @@ func catalog() *study.Catalog {
 	}
 }
 
+func index() *history.Index { return history.New("") }
+
 const one = "study: nightly\nquestion: What does it carry?\nplatform: sim\nworkload: {\"null\": {threads: 4}}\nheadline: [operations]\nmargin: 2%\n"
 
 const two = "study: pinned\nquestion: What does it carry?\nplatform: sim\nworkload: {\"null\": {threads: 4}}\nfactors: {label: [pinned, new]}\nheadline: [operations, p99]\nmargin: 2%\n"
@@ -57,8 +60,8 @@ func bed(kernel string, memory int) collect.TestbedRecord {
 	}
 }
 
-// history writes runs of a study, a day apart, and lets change say what is different about one.
-type history struct {
+// past writes runs of a study, a day apart, and lets change say what is different about one.
+type past struct {
 	dir    string
 	runs   int
 	study  string
@@ -66,7 +69,7 @@ type history struct {
 	change func(run int, r *trendtest.Run)
 }
 
-func (h history) write(t *testing.T) string {
+func (h past) write(t *testing.T) string {
 	t.Helper()
 	if h.dir == "" {
 		h.dir = t.TempDir()
@@ -97,7 +100,7 @@ func (h history) write(t *testing.T) string {
 
 func read(t *testing.T, r trend.Request) *trend.Trend {
 	t.Helper()
-	out, err := trend.Read(catalog(), r)
+	out, err := trend.Read(t.Context(), catalog(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,7 @@ func noisy(level float64, from int, change float64) func(*rand.Rand, int, string
 }
 
 func nightly(t *testing.T) string {
-	return history{runs: 40, study: one, value: noisy(20_000, 25, -.05), change: func(run int, r *trendtest.Run) {
+	return past{runs: 40, study: one, value: noisy(20_000, 25, -.05), change: func(run int, r *trendtest.Run) {
 		if run >= 25 {
 			r.Version = "1.1"
 			r.Testbed = append(r.Testbed[:len(r.Testbed)-1:len(r.Testbed)-1], collect.Fact{Name: "software.postgres", Value: "16.0"})
@@ -126,7 +129,7 @@ func nightly(t *testing.T) string {
 
 func TestAFallIsFoundWhereItIs(t *testing.T) {
 	t.Parallel()
-	got := read(t, trend.Request{Folders: []string{nightly(t)}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{nightly(t)}, Study: "nightly"})
 	if len(got.Series) != 1 || len(got.Series[0].Runs) != 40 || len(got.Series[0].Lines) != 1 || len(got.LeftOut) != 0 {
 		t.Fatalf("%d series, %+v", len(got.Series), got.LeftOut)
 	}
@@ -156,8 +159,8 @@ func TestAFallIsFoundWhereItIs(t *testing.T) {
 
 func TestAChangeIsProvisionalFirst(t *testing.T) {
 	t.Parallel()
-	dir := history{runs: 32, study: one, value: noisy(20_000, 25, -.05)}.write(t)
-	l := read(t, trend.Request{Folders: []string{dir}, Study: "nightly"}).Series[0].Lines[0]
+	dir := past{runs: 32, study: one, value: noisy(20_000, 25, -.05)}.write(t)
+	l := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "nightly"}).Series[0].Lines[0]
 	c := l.Standing()
 	if c == nil || c.State != trend.Provisional || c.Run != 25 || c.More < 1 || c.More > 5 {
 		t.Fatalf("%+v", l.Changes)
@@ -166,13 +169,13 @@ func TestAChangeIsProvisionalFirst(t *testing.T) {
 
 func TestAnotherTestbedIsAnotherSeries(t *testing.T) {
 	t.Parallel()
-	dir := history{runs: 12, study: one, value: noisy(20_000, 6, -.3), change: func(run int, r *trendtest.Run) {
+	dir := past{runs: 12, study: one, value: noisy(20_000, 6, -.3), change: func(run int, r *trendtest.Run) {
 		r.Testbed = bed("6.1.0", 64_000_000_000+run*1000) // as it differs from boot to boot
 		if run >= 6 {
 			r.Testbed = bed("6.12.0", 64_000_000_000)
 		}
 	}}.write(t)
-	got := read(t, trend.Request{Folders: []string{dir}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "nightly"})
 	if len(got.Series) != 2 || len(got.Series[0].Runs) != 6 || len(got.Series[1].Runs) != 6 {
 		t.Fatalf("%d series: %+v", len(got.Series), got.Series)
 	}
@@ -190,12 +193,12 @@ func TestWhatMakesAStudyAnotherOne(t *testing.T) {
 		1: strings.Replace(one, "What does it carry", "Something else", 1), 2: one + "seed: 5\n", 3: one + "limits: {p99: {max: 20ms}}\n",
 		4: strings.Replace(one, "threads: 4", "threads: 8", 1),
 	}
-	dir := history{runs: 5, study: one, value: noisy(20_000, 0, 0), change: func(run int, r *trendtest.Run) {
+	dir := past{runs: 5, study: one, value: noisy(20_000, 0, 0), change: func(run int, r *trendtest.Run) {
 		if texts[run] != "" {
 			r.Study = texts[run]
 		}
 	}}.write(t)
-	got := read(t, trend.Request{Folders: []string{dir}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "nightly"})
 	if len(got.Series) != 2 || len(got.Series[0].Runs) != 4 || len(got.Series[1].Runs) != 1 {
 		t.Fatalf("%d series, the first of %d runs", len(got.Series), len(got.Series[0].Runs))
 	}
@@ -207,7 +210,7 @@ func TestWhatMakesAStudyAnotherOne(t *testing.T) {
 func TestDriftOfTheMachineCancelsOut(t *testing.T) {
 	t.Parallel()
 	drift := map[int]float64{}
-	dir := history{runs: 40, study: two, value: func(r *rand.Rand, run int, _ string, arm int) float64 {
+	dir := past{runs: 40, study: two, value: func(r *rand.Rand, run int, _ string, arm int) float64 {
 		if drift[run] == 0 {
 			drift[run] = 20_000 * math.Exp(0.01*r.NormFloat64())
 			if run >= 20 {
@@ -220,7 +223,7 @@ func TestDriftOfTheMachineCancelsOut(t *testing.T) {
 		}
 		return v
 	}}.write(t)
-	got := read(t, trend.Request{Folders: []string{dir}, Study: "pinned", Metric: "operations"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "pinned", Metric: "operations"})
 	at := map[string][]int{}
 	for _, l := range got.Series[0].Lines {
 		at[l.Name()] = []int{}
@@ -238,7 +241,7 @@ func TestDriftOfTheMachineCancelsOut(t *testing.T) {
 
 func TestWhatIsNoPoint(t *testing.T) {
 	t.Parallel()
-	dir := history{runs: 8, study: one, value: noisy(20_000, 0, 0), change: func(run int, r *trendtest.Run) {
+	dir := past{runs: 8, study: one, value: noisy(20_000, 0, 0), change: func(run int, r *trendtest.Run) {
 		switch run {
 		case 1:
 			r.Open = true
@@ -267,7 +270,7 @@ func TestWhatIsNoPoint(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := read(t, trend.Request{Folders: []string{dir, filepath.Join(dir, "none")}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{dir, filepath.Join(dir, "none")}, Study: "nightly"})
 	s := got.Series[0]
 	if len(s.Runs) != 4 || len(got.LeftOut) != 1 || !strings.Contains(got.LeftOut[0].Reason, "line 1") {
 		t.Fatalf("%d runs; left out %+v", len(s.Runs), got.LeftOut)
@@ -279,24 +282,24 @@ func TestWhatIsNoPoint(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	dir := history{runs: 1, study: one, value: noisy(20_000, 0, 0)}.write(t)
+	dir := past{runs: 1, study: one, value: noisy(20_000, 0, 0)}.write(t)
 	for _, c := range []struct {
 		request trend.Request
 		want    string
 	}{
-		{trend.Request{Folders: []string{dir}, Study: "nightl"}, `did you mean "nightly"?`},
-		{trend.Request{Folders: []string{dir}, Study: "other-study"}, "it has runs of: nightly"},
-		{trend.Request{Folders: []string{t.TempDir()}, Study: "nightly"}, `no run of "nightly" in `},
-		{trend.Request{Folders: []string{dir}, Study: "nightly", Metric: "operation"}, `did you mean "operations"?`},
-		{trend.Request{Folders: []string{filepath.Join(dir, "run-000", "plan.json")}, Study: "nightly"}, "not a directory"},
+		{trend.Request{Index: index(), Folders: []string{dir}, Study: "nightl"}, `did you mean "nightly"?`},
+		{trend.Request{Index: index(), Folders: []string{dir}, Study: "other-study"}, "it has runs of: nightly"},
+		{trend.Request{Index: index(), Folders: []string{t.TempDir()}, Study: "nightly"}, `no run of "nightly" in `},
+		{trend.Request{Index: index(), Folders: []string{dir}, Study: "nightly", Metric: "operation"}, `did you mean "operations"?`},
+		{trend.Request{Index: index(), Folders: []string{filepath.Join(dir, "run-000", "plan.json")}, Study: "nightly"}, "not a directory"},
 	} {
-		_, err := trend.Read(catalog(), c.request)
+		_, err := trend.Read(t.Context(), catalog(), c.request)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !lab.IsMistake(err) {
 			t.Errorf("%+v: %v", c.request, err)
 		}
 	}
-	counts, err := trend.Studies([]string{dir, dir})
-	if err != nil || len(counts) != 1 || counts[0] != (trend.Count{Study: "nightly", Folders: 2}) {
+	counts, err := trend.Studies(t.Context(), index(), []string{dir, dir})
+	if err != nil || len(counts) != 1 || counts[0] != (trend.Count{Study: "nightly", Folders: 1}) {
 		t.Errorf("%v, %v", counts, err)
 	}
 }
@@ -304,7 +307,7 @@ func TestMistakes(t *testing.T) {
 // The same runs give the same bytes, in whatever order their folders are named.
 func TestOrderOfFoldersDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	h := history{runs: 20, study: one, value: noisy(20_000, 12, -.1)}
+	h := past{runs: 20, study: one, value: noisy(20_000, 12, -.1)}
 	first, second := t.TempDir(), t.TempDir()
 	h.change = func(run int, r *trendtest.Run) {
 		if run%2 == 1 {
@@ -313,8 +316,8 @@ func TestOrderOfFoldersDoesNotMatter(t *testing.T) {
 	}
 	h.dir = first
 	h.write(t)
-	a, err := json.Marshal(read(t, trend.Request{Folders: []string{first, second}, Study: "nightly"}))
-	b, failed := json.Marshal(read(t, trend.Request{Folders: []string{second, first}, Study: "nightly"}))
+	a, err := json.Marshal(read(t, trend.Request{Index: index(), Folders: []string{first, second}, Study: "nightly"}))
+	b, failed := json.Marshal(read(t, trend.Request{Index: index(), Folders: []string{second, first}, Study: "nightly"}))
 	if err != nil || failed != nil || !bytes.Equal(a, b) {
 		t.Errorf("%v %v\n%s\n%s", err, failed, a, b)
 	}
@@ -322,7 +325,7 @@ func TestOrderOfFoldersDoesNotMatter(t *testing.T) {
 
 func TestText(t *testing.T) {
 	dir := nightly(t)
-	got := read(t, trend.Request{Folders: []string{dir}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "nightly"})
 	got.LeftOut = []trend.LeftOut{{Folder: dir + "/x\x1b[2J", Reason: "bad\nline"}}
 	var text bytes.Buffer
 	if err := got.Text(&text); err != nil {
@@ -349,7 +352,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestCSV(t *testing.T) {
-	got := read(t, trend.Request{Folders: []string{nightly(t)}, Study: "nightly"})
+	got := read(t, trend.Request{Index: index(), Folders: []string{nightly(t)}, Study: "nightly"})
 	var text bytes.Buffer
 	if err := got.CSV(&text); err != nil {
 		t.Fatal(err)

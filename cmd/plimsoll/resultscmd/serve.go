@@ -1,6 +1,7 @@
 package resultscmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,8 +57,15 @@ Other hosts can connect only with a token and TLS: --token-file, --tls-cert and
 
 // options reads what the flags name.
 func (c *commands) options(f serving, folders []string) (o serve.Options, err error) {
-	o = serve.Options{Lab: c.lab, Folders: folders, Index: history.New(history.CacheFolder()), Live: livePage, Trend: c.trendOf}
+	o = serve.Options{Lab: c.lab, Folders: folders, Index: history.New(history.CacheFolder()), Live: livePage}
 	o.Index.Every = current
+	o.Trend = func(ctx context.Context, study, metric string) (serve.Trend, error) {
+		t, err := trend.Read(ctx, c.lab.Catalog, trend.Request{Index: o.Index, Folders: folders, Study: study, Metric: metric})
+		if err != nil {
+			return nil, err
+		}
+		return page.Shown{Trend: t}, nil
+	}
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return o, fmt.Errorf("no folder %s", folder)
@@ -79,14 +87,6 @@ func (c *commands) options(f serving, folders []string) (o serve.Options, err er
 
 func livePage(dir, prefix, report string) serve.Live {
 	return livepage.New(livepage.Options{Dir: dir, Prefix: prefix, Report: report})
-}
-
-func (c *commands) trendOf(folders []string, study, metric string) (serve.Trend, error) {
-	t, err := trend.Read(c.lab.Catalog, trend.Request{Folders: folders, Study: study, Metric: metric})
-	if err != nil {
-		return nil, err
-	}
-	return page.Shown{Trend: t}, nil
 }
 
 func (c *commands) serveRuns(cmd *cobra.Command, f serving, folders []string) error {

@@ -1,6 +1,7 @@
 package resultscmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/column"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/history"
 	"plimsoll/internal/trend"
 	"plimsoll/internal/trend/page"
 )
@@ -42,14 +44,14 @@ series, and 4 while it has too few runs.`,
 		Example:           "  plimsoll trend\n  plimsoll trend queue-depth\n  plimsoll trend queue-depth --in /srv/results --metric p99 --csv > p99.csv\n  plimsoll trend queue-depth --html trend.html --gate",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.studies,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.json && f.csv {
 				return cli.Mistake(errors.New("--json and --csv exclude each other"))
 			}
 			if len(args) == 0 {
-				return c.listTrends(&f)
+				return c.listTrends(cmd.Context(), &f)
 			}
-			return c.showTrend(&f, args[0])
+			return c.showTrend(cmd.Context(), &f, args[0])
 		},
 	}
 	cmd.Flags().StringArrayVar(&f.folders, "in", []string{"results"}, "`folder` with results folders; may be repeated")
@@ -62,8 +64,8 @@ series, and 4 while it has too few runs.`,
 }
 
 // studies completes the names of studies.
-func (f *trendFlags) studies(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	all, err := trend.Studies(f.folders)
+func (f *trendFlags) studies(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	all, err := trend.Studies(cmd.Context(), history.New(history.CacheFolder()), f.folders)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -74,11 +76,11 @@ func (f *trendFlags) studies(_ *cobra.Command, args []string, _ string) ([]strin
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-func (c *commands) listTrends(f *trendFlags) error {
+func (c *commands) listTrends(ctx context.Context, f *trendFlags) error {
 	if f.metric != "" || f.csv || f.html != "" || f.gate {
 		return cli.Mistake(errors.New("--metric, --csv, --html and --gate require a study: plimsoll trend STUDY"))
 	}
-	all, err := trend.Studies(f.folders)
+	all, err := trend.Studies(ctx, history.New(history.CacheFolder()), f.folders)
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (c *commands) listTrends(f *trendFlags) error {
 	return table.Flush()
 }
 
-func (c *commands) showTrend(f *trendFlags, study string) error {
+func (c *commands) showTrend(ctx context.Context, f *trendFlags, study string) error {
 	if ext := filepath.Ext(study); ext == ".yaml" || ext == ".yml" {
 		source, err := c.lab.Read(study, nil)
 		if err != nil {
@@ -105,7 +107,7 @@ func (c *commands) showTrend(f *trendFlags, study string) error {
 		}
 		study = source.Study.Name
 	}
-	t, err := trend.Read(c.lab.Catalog, trend.Request{Folders: f.folders, Study: study, Metric: f.metric})
+	t, err := trend.Read(ctx, c.lab.Catalog, trend.Request{Index: history.New(history.CacheFolder()), Folders: f.folders, Study: study, Metric: f.metric})
 	if err != nil {
 		return err
 	}
