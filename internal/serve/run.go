@@ -101,6 +101,10 @@ func (s *Server) liveRun(w http.ResponseWriter, r *http.Request) {
 		})(w, r)
 		return
 	}
+	if page := "/run/" + run.ID; run.State != history.Running && r.URL.Path == page+"/live/" && r.URL.Query().Get("format") == "" {
+		s.page(func(*http.Request) (answer, error) { return answer{to: page}, nil })(w, r)
+		return
+	}
 	s.liveOf(run).ServeHTTP(w, r)
 }
 

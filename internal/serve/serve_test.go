@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -289,6 +290,23 @@ func TestOtherPages(t *testing.T) {
 		t.Errorf("trend: %s", body)
 	}
 	s.get("/run/none/live/", http.StatusNotFound)
+	tuned := filepath.Join(s.folder, "tuned")
+	err := historytest.Write(historytest.Run{Dir: tuned, Study: "only-tuned", Started: time.Now()})
+	if err := errors.Join(err, os.WriteFile(filepath.Join(tuned, "tuned.json"), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := s.get("/", http.StatusOK); !strings.Contains(body, "only-tuned") || strings.Contains(body, `href="/trend/only-tuned"`) {
+		t.Error("a tuning is not listed, or leads to a trend that it is no part of")
+	}
+	unlock()
+	answer, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(http.MethodGet, s.url+"/run/"+id+"/live/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if to := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || to != "/run/"+id {
+		t.Errorf("the live page of a run that has ended: status %d, leads to %q", answer.StatusCode, to)
+	}
 	if body, _ := s.get("/", http.StatusOK); !strings.Contains(body, `href="/trend/tutorial-ab"`) {
 		t.Error("no way to the trend")
 	}

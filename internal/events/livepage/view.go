@@ -106,7 +106,7 @@ func facts(l *events.Line) (all []fact) {
 		add("arm", short(l.Arm))
 	}
 	phase := short(l.Phase)
-	if in := clock(l.InPhase); in != "" {
+	if in := clock(l.InPhase); phase != "" && in != "" {
 		phase += ", " + in
 	}
 	add("phase", phase)
