@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/intervene"
-	"plimsoll/internal/lab/telling"
+	"plimsoll/internal/lab/publisher"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/machines"
@@ -183,5 +183,5 @@ func addInterventions(l *Lab, r *Run, all []finding.Intervention, f *finding.Fin
 
 // note shows a line of progress.
 func (m mediation) note(text string) {
-	telling.Between(m.lab.Events, m.lab.Progress, trial.Event{Phase: "intervention", Note: text})
+	publisher.Between(m.lab.Events, m.lab.Progress, trial.Event{Phase: "intervention", Note: text})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/collect"
-	"plimsoll/internal/lab/telling"
+	"plimsoll/internal/lab/publisher"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
@@ -143,8 +143,8 @@ func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (*Outcom
 		Study: r.Source.Study, Plan: r.Plan, Catalog: l.Catalog, Platform: p,
 		Dir: dir, Scratch: scratch(p, dir), Version: l.Version,
 	}
-	told := telling.Of(bench, l.Events, l.Progress)
-	bench.Report = told.Take
+	published := publisher.New(bench, l.Events, l.Progress)
+	bench.Report = published.Take
 	if _, err := os.Stat(r.path("testbed.json")); errors.Is(err, fs.ErrNotExist) {
 		bed, err := testbed(ctx, bench)
 		if err != nil {
@@ -156,8 +156,8 @@ func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (*Outcom
 	}
 	l.running.Store(&dir)
 	failed := bench.Run(ctx)
-	told.Close()
-	defer func() { told.Leave(failed == nil) }() // after the report, which replaces it
+	published.Close()
+	defer func() { published.Leave(failed == nil) }() // after the report, which replaces it
 	if lost, refused := (*journal.Lost)(nil), (*fault.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
 		return nil, failed
 	}

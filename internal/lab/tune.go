@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/judge"
-	"plimsoll/internal/lab/telling"
+	"plimsoll/internal/lab/publisher"
 	"plimsoll/internal/lab/tunable"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
@@ -228,5 +228,5 @@ func round(l *Lab, e tune.Event, until time.Time) {
 	if !until.IsZero() && e.Stage != tune.Ended {
 		note += fmt.Sprintf(" (%s of the time budget left)", max(0, time.Until(until)).Round(time.Second))
 	}
-	telling.Between(l.Events, l.Progress, trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
+	publisher.Between(l.Events, l.Progress, trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
 }

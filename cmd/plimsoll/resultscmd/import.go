@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/cmd/plimsoll/cli"
-	"plimsoll/internal/lab/intake"
+	"plimsoll/internal/lab/importer"
 	"plimsoll/internal/measure/foreign/table"
 	"plimsoll/internal/measure/imported"
 )
@@ -51,7 +51,7 @@ not taken over.`,
 			if err != nil {
 				return cli.Mistake(err)
 			}
-			done, err := intake.Import(c.lab, request)
+			done, err := importer.Import(c.lab, request)
 			if done != nil {
 				err = errors.Join(printImported(c.screen, done, flags.asJSON), err)
 			}
@@ -88,8 +88,8 @@ func wrapped(names []string, width int) string {
 var histogramUnits = map[string]time.Duration{"": 0, "ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
 // request reads the flags. Their errors are mistakes.
-func (f *importFlags) request(args []string) (intake.Request, error) {
-	r := intake.Request{Source: imported.Source{Files: args, Format: f.format}, Dir: f.dir, Headline: f.headline}
+func (f *importFlags) request(args []string) (importer.Request, error) {
+	r := importer.Request{Source: imported.Source{Files: args, Format: f.format}, Dir: f.dir, Headline: f.headline}
 	for _, text := range f.maps {
 		column, err := table.ParseColumn(text)
 		if err != nil {
@@ -123,7 +123,7 @@ func (f *importFlags) request(args []string) (intake.Request, error) {
 	return r, nil
 }
 
-func printImported(s *cli.Screen, done *intake.Imported, asJSON bool) error {
+func printImported(s *cli.Screen, done *importer.Imported, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(s.Out, done)
 	}
@@ -136,7 +136,7 @@ func printImported(s *cli.Screen, done *intake.Imported, asJSON bool) error {
 	return nil
 }
 
-func printFolder(w io.Writer, r *intake.Folder, width int) error {
+func printFolder(w io.Writer, r *importer.Folder, width int) error {
 	fmt.Fprintf(w, "wrote %s, with results of %s\n", r.Dir, strings.Join(r.Tools, ", "))
 	for _, a := range r.Arms {
 		void := ""

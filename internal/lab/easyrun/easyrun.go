@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/hci"
 	"plimsoll/internal/hci/survey"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/lab/telling"
+	"plimsoll/internal/lab/publisher"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platforms/local"
@@ -151,7 +151,7 @@ func (p *Plan) Create(dir string) error {
 func (p *Plan) Run(ctx context.Context, l *lab.Lab, dir string) (*Overview, error) {
 	var failed error
 	for job, j := range p.Jobs {
-		telling.Between(l.Events, l.Progress, trial.Event{Phase: trial.Phase(fmt.Sprintf("job %d of %d", job+1, len(p.Jobs))), Note: j.Name + ", " + j.Doc})
+		publisher.Between(l.Events, l.Progress, trial.Event{Phase: trial.Phase(fmt.Sprintf("job %d of %d", job+1, len(p.Jobs))), Note: j.Name + ", " + j.Doc})
 		if err := p.one(ctx, l, dir, job); err != nil {
 			if ctx.Err() != nil || lab.IsMistake(err) {
 				return nil, err

@@ -1,6 +1,6 @@
-// Package intake imports results of other tools into results folders, and converts configurations of other tools to
+// Package importer imports results of other tools into results folders, and converts configurations of other tools to
 // studies.
-package intake
+package importer
 
 import (
 	"errors"

@@ -1,5 +1,5 @@
-// Package telling passes the events of a run to its live.jsonl, to a stream of events, and to those who watch.
-package telling
+// Package publisher passes the events of a run to its live.jsonl, to a stream of events, and to those who watch.
+package publisher
 
 import (
 	"path/filepath"
@@ -10,22 +10,22 @@ import (
 	"plimsoll/internal/trial/certify"
 )
 
-// Telling is where the events of one run go.
-type Telling struct {
+// Publisher passes on the events of one run.
+type Publisher struct {
 	progress func(trial.Event)
 	file     *events.File
 	logs     []*events.Log
 }
 
-// Of tells the events of a bench: in its results folder, to a stream and to a function, which may be nil.
-func Of(b *trial.Bench, stream *events.Stream, progress func(trial.Event)) *Telling {
-	t := &Telling{progress: progress, file: events.NewFile(b.Dir, b.Version)}
+// New publishes the events of a bench: in its results folder, to a stream and to a function, which may be nil.
+func New(b *trial.Bench, stream *events.Stream, progress func(trial.Event)) *Publisher {
+	p := &Publisher{progress: progress, file: events.NewFile(b.Dir, b.Version)}
 	run := runOf(b)
-	t.logs = []*events.Log{events.NewLog(run, t.file)}
+	p.logs = []*events.Log{events.NewLog(run, p.file)}
 	if stream != nil {
-		t.logs = append(t.logs, events.NewLog(run, stream))
+		p.logs = append(p.logs, events.NewLog(run, stream))
 	}
-	return t
+	return p
 }
 
 // runOf introduces a run to those who read its events.
@@ -45,30 +45,30 @@ func runOf(b *trial.Bench) events.Run {
 }
 
 // Take passes an event on. Whoever watches has seen the trials of earlier sessions.
-func (t *Telling) Take(e trial.Event) {
-	for _, log := range t.logs {
+func (p *Publisher) Take(e trial.Event) {
+	for _, log := range p.logs {
 		log.Take(e)
 	}
-	if t.progress == nil || e.Earlier {
+	if p.progress == nil || e.Earlier {
 		return
 	}
-	if lost := t.file.Lost(); lost != nil {
-		t.progress(trial.Event{Phase: "live page", Note: "it misses a part of this run: " + lost.Error()})
+	if lost := p.file.Lost(); lost != nil {
+		p.progress(trial.Event{Phase: "live page", Note: "it misses a part of this run: " + lost.Error()})
 	}
-	t.progress(e)
+	p.progress(e)
 }
 
 // Close writes the last lines.
-func (t *Telling) Close() {
-	for _, log := range t.logs {
+func (p *Publisher) Close() {
+	for _, log := range p.logs {
 		log.Close()
 	}
 }
 
 // Leave closes the file of events, and removes it if the run has ended.
-func (t *Telling) Leave(ended bool) { t.file.Close(ended) }
+func (p *Publisher) Leave(ended bool) { p.file.Close(ended) }
 
-// Between tells of what belongs to no single run, such as a round of tuning. The stream and the function may be nil.
+// Between publishes an event that belongs to no single run, such as a round of tuning. The stream and the function may be nil.
 func Between(stream *events.Stream, progress func(trial.Event), e trial.Event) {
 	if stream != nil {
 		stream.Note(string(e.Phase), e.Note)
