@@ -94,3 +94,43 @@ func TestPower(t *testing.T) {
 		t.Error("a VM without frequencies has power readings")
 	}
 }
+
+// Settings of a group are read again after a few seconds, and counters each time.
+func TestGroupSettings(t *testing.T) {
+	files := fstest.MapFS{}
+	write := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text)} }
+	write("proc/stat", "cpu0 1 0 0 0 0 0 0 0 0 0\n")
+	write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+	reader := hoststat.NewReader(hoststattest.Tree(files))
+	reader.Members = []string{"0::/db.service\n"}
+	for _, reading := range []struct {
+		at            float64
+		cpuMax, usage string
+		quota, used   float64
+		memoryMax     string
+		memoryLimit   float64
+	}{
+		{0, "200000 100000\n", "usage_usec 1000000\n", 2, 1, "max\n", 0},
+		{1, "100000 100000\n", "usage_usec 3000000\n", 2, 3, "4096\n", 0},
+		{5, "100000 100000\n", "usage_usec 4000000\n", 1, 4, "4096\n", 4096},
+		{6, "max 100000\n", "usage_usec 5000000\n", 1, 5, "max\n", 4096},
+		{10, "max 100000\n", "usage_usec 5000000\n", 0, 5, "max\n", 0},
+	} {
+		write("sys/fs/cgroup/db.service/cpu.max", reading.cpuMax)
+		write("sys/fs/cgroup/db.service/cpu.stat", reading.usage)
+		write("sys/fs/cgroup/db.service/memory.max", reading.memoryMax)
+		found := false
+		for _, g := range reader.Read(reading.at).Groups {
+			if g.Path != "/db.service" {
+				continue
+			}
+			found = true
+			if g.Quota != reading.quota || g.Usage != reading.used || g.MemoryLimit != reading.memoryLimit {
+				t.Errorf("at %g s: quota %g, usage %g, memory limit %g, want %g, %g, %g", reading.at, g.Quota, g.Usage, g.MemoryLimit, reading.quota, reading.used, reading.memoryLimit)
+			}
+		}
+		if !found {
+			t.Errorf("at %g s: the group is not there", reading.at)
+		}
+	}
+}

@@ -15,6 +15,6 @@ func readGroups(r *Reader, s *State) (err error) {
 	for _, text := range r.Members {
 		r.controlGroups().Membership([]byte(text))
 	}
-	s.Groups, err = r.controlGroups().Read(len(s.Nodes))
+	s.Groups, err = r.controlGroups().Read(r.now, len(s.Nodes))
 	return err
 }

@@ -30,7 +30,8 @@ func readSoftIRQs(r *Reader, s *State) error {
 // mostIRQText bounds the text of /proc/interrupts, which grows with CPUs times devices.
 const mostIRQText = 1 << 20
 
-// readIRQs reads /proc/interrupts. Interrupts that never occurred are left out.
+// readIRQs reads /proc/interrupts. Interrupts that never occurred are left out. The device is the text after the counts,
+// with single spaces.
 func readIRQs(r *Reader, s *State) error {
 	text, err := r.file("proc/interrupts")
 	if err != nil {
@@ -44,24 +45,11 @@ func readIRQs(r *Reader, s *State) error {
 	counts := make([]float64, 0, columns)
 	for line := range bytes.Lines(rest) {
 		name, rest, found := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
-		counts = parse.Numbers(counts[:0], rest)
+		counts, rest = parse.Leading(counts[:0], rest)
 		if !found || len(counts) > columns || !slices.ContainsFunc(counts, func(n float64) bool { return n > 0 }) {
 			continue
 		}
-		s.IRQs = append(s.IRQs, IRQ{string(name), device(rest, len(counts)), slices.Clone(counts)})
+		s.IRQs = append(s.IRQs, IRQ{string(name), string(bytes.Join(bytes.Fields(rest), []byte(" "))), slices.Clone(counts)})
 	}
 	return nil
-}
-
-// device is the text after the counts, with single spaces.
-func device(rest []byte, counts int) string {
-	for range counts {
-		rest = bytes.TrimLeft(rest, " ")
-		end := bytes.IndexByte(rest, ' ')
-		if end < 0 {
-			return ""
-		}
-		rest = rest[end:]
-	}
-	return string(bytes.Join(bytes.Fields(rest), []byte(" ")))
 }

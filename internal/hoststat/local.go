@@ -166,13 +166,13 @@ func (t *tree) Names(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// mostOfRecord is above the length of the files of a process, which are one record: a shorter
-// answer is a whole file. Other files may come in pieces.
+// mostOfRecord is above the length of most files of a process and of sysfs and control groups, which are one record: a
+// shorter answer is a whole file. Other files may come in pieces.
 const mostOfRecord = 2048
 
 // drain reads a file from its beginning into the room that a buffer has left.
 func drain(buffer []byte, file int, name string) ([]byte, error) {
-	record := strings.HasPrefix(name, "proc/") && name[5] >= '1' && name[5] <= '9'
+	record := strings.HasPrefix(name, "sys/") || strings.HasPrefix(name, "proc/") && name[5] >= '1' && name[5] <= '9'
 	for at := int64(0); ; {
 		if cap(buffer)-len(buffer) < 2*mostOfRecord {
 			buffer = append(buffer, make([]byte, max(4*mostOfRecord, cap(buffer)))...)[:len(buffer)]

@@ -56,6 +56,7 @@ func readProcesses(r *Reader, s *State) error {
 		return err
 	}
 	now := make(map[int]processAge, len(names))
+	s.Processes = make([]Process, 0, len(names))
 	for _, name := range names {
 		if name[0] < '1' || name[0] > '9' {
 			continue
@@ -154,7 +155,8 @@ func parseProcess(text []byte) (Process, bool) {
 		return Process{}, false
 	}
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(text[:open])))
-	f := bytes.Fields(text[end+1:])
+	var fields [52][]byte
+	f := parse.Fields(fields[:0], text[end+1:])
 	if err != nil || len(f) < 41 {
 		return Process{}, false
 	}

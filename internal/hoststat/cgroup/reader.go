@@ -23,13 +23,15 @@ const (
 	// mostMemberships bounds the memberships that are kept.
 	mostMemberships = 4096
 	mostNodes       = 1024
+	// settingsEvery is for how many seconds a setting is not read again: counters change, settings seldom do.
+	settingsEvery = 4.5
 )
 
 // Reader takes readings of the control groups that it is asked for, and of their ancestors.
 type Reader struct {
 	file    func(name string) ([]byte, error)
 	mounts  []byte                 // /proc/self/mountinfo
-	known   map[string]knownGroup  // by folder
+	known   map[string]*knownGroup // by folder
 	absent  map[string]int         // readings for which a file that does not exist is not looked for
 	members map[string]*Membership // by the text of /proc/PID/cgroup
 	active  []*Membership          // asked for in this reading
@@ -39,7 +41,7 @@ type Reader struct {
 // "proc/self/mountinfo". The text that it returns need not stay valid.
 func NewReader(file func(name string) ([]byte, error)) *Reader {
 	mounts, _ := file("proc/self/mountinfo") // without it there are no groups
-	return &Reader{file: file, mounts: slices.Clone(mounts), known: map[string]knownGroup{}, members: map[string]*Membership{}, absent: map[string]int{}}
+	return &Reader{file: file, mounts: slices.Clone(mounts), known: map[string]*knownGroup{}, members: map[string]*Membership{}, absent: map[string]int{}}
 }
 
 // Membership is the control groups of a process by what they govern. They are empty if unknown.
@@ -98,22 +100,27 @@ func nameOf(of platform.ControlGroup, folder string) string {
 
 // knownGroup is a control group that was read before.
 type knownGroup struct {
-	of   platform.ControlGroup
-	left int // readings that it is read without being asked for
+	of       platform.ControlGroup
+	left     int               // readings that it is read without being asked for
+	settings map[string][]byte // files of settings
+	read     float64           // instant of reading them
 }
 
-// Read reads the control groups of the processes that were asked for since the last reading,
-// their ancestors, and those of a few readings ago; where their memory lies, only on a host of
-// several NUMA nodes.
-func (r *Reader) Read(nodes int) (all []Group, err error) {
+// Read reads, at an instant in seconds, the control groups of the processes that were asked for
+// since the last reading, their ancestors, and those of a few readings ago; where their memory
+// lies, only on a host of several NUMA nodes. Settings may be a few seconds old.
+func (r *Reader) Read(at float64, nodes int) (all []Group, err error) {
 	if len(r.mounts) == 0 {
 		return nil, errors.New("no mounts of control groups")
 	}
 	for _, m := range r.active {
 		for _, member := range m.all {
-			for at := member.Folder; len(at) >= len(member.Mount); at = path.Dir(at) {
-				r.known[at] = knownGroup{member, lingering}
-				if at == member.Mount {
+			for folder := member.Folder; len(folder) >= len(member.Mount); folder = path.Dir(folder) {
+				if r.known[folder] == nil {
+					r.known[folder] = &knownGroup{}
+				}
+				r.known[folder].of, r.known[folder].left = member, lingering
+				if folder == member.Mount {
 					break
 				}
 			}
@@ -122,7 +129,10 @@ func (r *Reader) Read(nodes int) (all []Group, err error) {
 	r.active = r.active[:0]
 	for _, folder := range slices.Sorted(maps.Keys(r.known)) {
 		known := r.known[folder]
-		if g, found := r.read(known.of, folder, nodes); found {
+		if known.settings == nil || at >= known.read+settingsEvery || at < known.read {
+			known.settings, known.read = map[string][]byte{}, at
+		}
+		if g, found := r.read(known, folder, nodes); found {
 			all = collect(all, g)
 		}
 		if known.left == 0 {
@@ -130,7 +140,6 @@ func (r *Reader) Read(nodes int) (all []Group, err error) {
 			continue
 		}
 		known.left--
-		r.known[folder] = known
 	}
 	return all, nil
 }
@@ -144,35 +153,63 @@ func collect(all []Group, g Group) []Group {
 	return append(all, g)
 }
 
+// files reads the files of a control group that it has.
+type files struct {
+	// counter reads a file now, and setting one that may have been read a few seconds ago.
+	counter, setting func(file string, use func(text []byte))
+}
+
 // read reads a folder of a control group. Its files say which controllers it has.
-func (r *Reader) read(of platform.ControlGroup, folder string, nodes int) (g Group, found bool) {
-	g = Group{Path: nameOf(of, folder), Version: of.Version, Folders: map[string]string{}}
-	at := strings.TrimPrefix(folder, "/") + "/"
-	read := func(file string, use func(text []byte)) {
-		name := at + file
-		if r.absent[name] > 0 {
-			r.absent[name]--
-			return
+func (r *Reader) read(known *knownGroup, folder string, nodes int) (g Group, found bool) {
+	g = Group{Path: nameOf(known.of, folder), Version: known.of.Version, Folders: map[string]string{}}
+	use := func(file string, text []byte, parse func(text []byte)) {
+		found = true
+		controller, _, _ := strings.Cut(file, ".")
+		g.Folders[controller] = folder
+		parse(text)
+	}
+	in := strings.TrimPrefix(folder, "/") + "/"
+	var f files
+	f.counter = func(file string, parse func(text []byte)) {
+		if text, ok := r.text(in + file); ok {
+			use(file, text, parse)
 		}
-		if text, err := r.file(name); errors.Is(err, fs.ErrNotExist) {
-			r.absent[name] = retryAbsent
-		} else if err == nil {
-			found = true
-			controller, _, _ := strings.Cut(file, ".")
-			g.Folders[controller] = folder
-			use(bytes.TrimSpace(text))
+	}
+	f.setting = func(file string, parse func(text []byte)) {
+		text, ok := known.settings[file]
+		if !ok {
+			if text, ok = r.text(in + file); !ok {
+				return
+			}
+			text = bytes.Clone(text)
+			known.settings[file] = text
 		}
+		use(file, text, parse)
 	}
 	if nodes > 1 {
-		read("memory.numa_stat", func(text []byte) { parseNodeMemory(text, &g) })
+		f.counter("memory.numa_stat", func(text []byte) { parseNodeMemory(text, &g) })
 	}
-	read("cpu.stat", func(text []byte) { parseCPUStat(text, &g) })
-	if of.Version == 2 {
-		read2(read, folder, &g)
+	f.counter("cpu.stat", func(text []byte) { parseCPUStat(text, &g) })
+	if known.of.Version == 2 {
+		f.read2(folder, &g)
 	} else {
-		read1(read, folder, &g)
+		f.read1(folder, &g)
 	}
 	return g, found
+}
+
+// text reads a file, without the white space around its text. It looks for one that does not
+// exist only now and then.
+func (r *Reader) text(name string) ([]byte, bool) {
+	if r.absent[name] > 0 {
+		r.absent[name]--
+		return nil, false
+	}
+	text, err := r.file(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.absent[name] = retryAbsent
+	}
+	return bytes.TrimSpace(text), err == nil
 }
 
 // parseNodeMemory parses memory.numa_stat: "anon N0=4096 N1=0" in bytes in version 2, and

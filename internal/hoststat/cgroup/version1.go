@@ -10,22 +10,22 @@ import (
 const unlimited = 1 << 60
 
 // read1 reads the files of version 1.
-func read1(read func(string, func([]byte)), folder string, g *Group) {
+func (f files) read1(folder string, g *Group) {
 	quota, period := 0., 0.
-	read("cpu.cfs_quota_us", gauge(&quota)) // -1 is none
-	read("cpu.cfs_period_us", gauge(&period))
+	f.setting("cpu.cfs_quota_us", gauge(&quota)) // -1 is none
+	f.setting("cpu.cfs_period_us", gauge(&period))
 	if quota > 0 && period > 0 {
 		g.Quota = quota / period
 	}
-	read("cpu.shares", gauge(&g.Weight))
+	f.setting("cpu.shares", gauge(&g.Weight))
 	g.Weight *= 100. / 1024
-	read("cpuacct.usage", func(text []byte) {
+	f.counter("cpuacct.usage", func(text []byte) {
 		nanoseconds, _ := parse.Number(text)
 		g.Usage = nanoseconds * 1e-9
 	})
-	read("cpuset.effective_cpus", func(text []byte) { g.CPUSet = string(text) })
-	read("memory.usage_in_bytes", gauge(&g.Memory))
-	read("memory.limit_in_bytes", gauge(&g.MemoryLimit))
+	f.setting("cpuset.effective_cpus", func(text []byte) { g.CPUSet = string(text) })
+	f.counter("memory.usage_in_bytes", gauge(&g.Memory))
+	f.setting("memory.limit_in_bytes", gauge(&g.MemoryLimit))
 	if g.MemoryLimit > unlimited {
 		g.MemoryLimit = 0
 	}
@@ -33,15 +33,15 @@ func read1(read func(string, func([]byte)), folder string, g *Group) {
 		g.MemoryFile = folder + "/memory.limit_in_bytes"
 		g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 	}
-	read("memory.oom_control", func(text []byte) {
+	f.counter("memory.oom_control", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			if string(name) == "oom_kill" {
 				g.Kills = value
 			}
 		})
 	})
-	read("memory.failcnt", gauge(&g.LimitHits))
-	read("memory.stat", func(text []byte) {
+	f.counter("memory.failcnt", gauge(&g.LimitHits))
+	f.counter("memory.stat", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "workingset_refault_anon", "workingset_refault_file":
@@ -53,7 +53,7 @@ func read1(read func(string, func([]byte)), folder string, g *Group) {
 	})
 	for _, limit := range []struct{ file, kind string }{{"read_bps", "rbps"}, {"write_bps", "wbps"}, {"read_iops", "riops"}, {"write_iops", "wiops"}} {
 		file := "blkio.throttle." + limit.file + "_device"
-		read(file, func(text []byte) { // "8:16 1048576"
+		f.setting(file, func(text []byte) { // "8:16 1048576"
 			for line := range bytes.Lines(text) {
 				device, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
 				if v, ok := parse.Number(value); ok {
@@ -62,8 +62,8 @@ func read1(read func(string, func([]byte)), folder string, g *Group) {
 			}
 		})
 	}
-	read("blkio.throttle.io_service_bytes", func(text []byte) { parseThrottle(text, g, true) })
-	read("blkio.throttle.io_serviced", func(text []byte) { parseThrottle(text, g, false) })
+	f.counter("blkio.throttle.io_service_bytes", func(text []byte) { parseThrottle(text, g, true) })
+	f.counter("blkio.throttle.io_serviced", func(text []byte) { parseThrottle(text, g, false) })
 }
 
 // parseThrottle parses what a group of version 1 read and wrote: "8:16 Read 4096".

@@ -9,30 +9,30 @@ import (
 )
 
 // read2 reads the files of version 2.
-func read2(read func(string, func([]byte)), folder string, g *Group) {
-	read("cpu.max", func(text []byte) { // "200000 100000" or "max 100000"
-		if f := parse.Numbers(nil, text); len(f) == 2 && f[1] > 0 {
-			g.Quota = f[0] / f[1]
+func (f files) read2(folder string, g *Group) {
+	f.setting("cpu.max", func(text []byte) { // "200000 100000" or "max 100000"
+		if n := parse.Numbers(nil, text); len(n) == 2 && n[1] > 0 {
+			g.Quota = n[0] / n[1]
 		}
 	})
-	read("cpu.weight", gauge(&g.Weight))
+	f.setting("cpu.weight", gauge(&g.Weight))
 	idle := 0.
-	if read("cpu.idle", gauge(&idle)); idle > 0 {
+	if f.setting("cpu.idle", gauge(&idle)); idle > 0 {
 		g.Weight = Idle
 	}
-	read("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
-	read("memory.current", gauge(&g.Memory))
+	f.setting("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
+	f.counter("memory.current", gauge(&g.Memory))
 	for _, file := range []string{"memory.max", "memory.high"} {
 		limit := 0.
-		if read(file, gauge(&limit)); limit > 0 && (g.MemoryLimit == 0 || limit < g.MemoryLimit) {
+		if f.setting(file, gauge(&limit)); limit > 0 && (g.MemoryLimit == 0 || limit < g.MemoryLimit) {
 			g.MemoryLimit, g.MemoryFile = limit, folder+"/"+file
 		}
 		if file == "memory.max" {
 			g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 		}
 	}
-	read("memory.swap.current", gauge(&g.Swap))
-	read("memory.events", func(text []byte) {
+	f.counter("memory.swap.current", gauge(&g.Swap))
+	f.counter("memory.events", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "high", "max":
@@ -44,17 +44,17 @@ func read2(read func(string, func([]byte)), folder string, g *Group) {
 			}
 		})
 	})
-	read("memory.stat", func(text []byte) {
+	f.counter("memory.stat", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			if bytes.HasPrefix(name, []byte("workingset_refault")) {
 				g.Refaults += value
 			}
 		})
 	})
-	read("memory.pressure", func(text []byte) { g.MemoryPressure = psi.Parse(text) })
-	read("io.pressure", func(text []byte) { g.IOPressure = psi.Parse(text) })
-	read("io.max", func(text []byte) { parseIOMax(text, folder+"/io.max", g) })
-	read("io.stat", func(text []byte) { parseIOStat(text, g) })
+	f.counter("memory.pressure", func(text []byte) { g.MemoryPressure = psi.Parse(text) })
+	f.counter("io.pressure", func(text []byte) { g.IOPressure = psi.Parse(text) })
+	f.setting("io.max", func(text []byte) { parseIOMax(text, folder+"/io.max", g) })
+	f.counter("io.stat", func(text []byte) { parseIOStat(text, g) })
 }
 
 // gauge reads one number; "max" is 0.
