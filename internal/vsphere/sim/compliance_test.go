@@ -334,7 +334,7 @@ func (d *policies) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMach
 func TestFollowingIsJudgingAll(t *testing.T) {
 	t.Parallel()
 	steps := 10
-	if os.Getenv("PLIMSOLL_REAL") != "" {
+	if os.Getenv("PLIMSOLL_DEEP") != "" {
 		steps = 120
 	}
 	follows, full := newDesk(t, 2, 24, false), newDesk(t, 2, 24, true)

@@ -250,7 +250,7 @@ func loaded(t *testing.T, read *state.State) (*sim.Server, *govmomi.Client) {
 func TestStateComesBack(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(1)
-	if os.Getenv("PLIMSOLL_REAL") != "" {
+	if os.Getenv("PLIMSOLL_DEEP") != "" {
 		seeds = 8
 	}
 	for seed := range seeds {
