@@ -5,10 +5,12 @@
 # make release  archives, Debian and RPM packages and an image for amd64 and arm64, with checksums
 # make site     the documentation as a web site with a search
 # make check    what a change must pass: format, vet, static analysis, tests with the race detector, fuzzing
-# make test-deep   the statistical promises with many more simulated studies
+# make test-deep   the statistical promises with many more simulated studies, and every long test with real parts; takes hours
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
+# Without debugging information a test program links in half of the time.
+TEST = $(GO) test -ldflags=-w
 
 .PHONY: demo hci test test-together test-heavy test-last test-fast test-deep build release site check bench clean
 
@@ -54,21 +56,21 @@ test:
 	@$(MAKE) --no-print-directory --keep-going test-together test-heavy test-last
 
 test-together:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(long) $(filter-out $(heavy) $(last), $(shell $(GO) list ./...))
+	PLIMSOLL_REAL=1 $(TEST) -timeout 30m $(long) $(filter-out $(heavy) $(last), $(shell $(GO) list ./...))
 
 test-heavy:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p $(few) $(heavy)
+	PLIMSOLL_REAL=1 $(TEST) -timeout 30m -p $(few) $(heavy)
 
 test-last:
-	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 2 -parallel 8 $(last)
+	PLIMSOLL_REAL=1 $(TEST) -timeout 30m -p 2 -parallel 8 $(last)
 
 test-fast:
 	@./setup build
-	$(GO) test ./...
+	$(TEST) ./...
 
 test-deep:
-	@./setup build
-	PLIMSOLL_DEEP=1 $(GO) test -timeout 3h ./...
+	@./setup test
+	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(TEST) -timeout 5h -p 2 ./...
 
 check:
 	@./setup test

@@ -1,7 +1,10 @@
 // Package effort says how often tests repeat what takes CPU time.
 package effort
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // part is the part of the repetitions that fast tests make.
 const part = 4
@@ -18,13 +21,21 @@ func Of(n int) int {
 func Full() bool { return os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != "" }
 
 // Rate is the number of seeded studies with which a test measures a rate: few in fast tests, a
-// tenth of all with PLIMSOLL_REAL=1, all with PLIMSOLL_DEEP=1.
+// fortieth of all with PLIMSOLL_REAL=1, all with PLIMSOLL_DEEP=1.
 func Rate(few, all int) int {
 	switch {
 	case os.Getenv("PLIMSOLL_DEEP") != "":
 		return all
 	case Full():
-		return max(few, all/10)
+		return max(few, all/40)
 	}
 	return few
+}
+
+// Deep skips a test that takes long, unless PLIMSOLL_DEEP=1. The text says what the test does then.
+func Deep(t testing.TB, does string) {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_DEEP") == "" {
+		t.Skipf("set PLIMSOLL_DEEP=1 as well to %s", does)
+	}
 }

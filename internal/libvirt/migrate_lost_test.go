@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 )
@@ -111,7 +112,10 @@ func losesTheAnswer(t *testing.T, p pair) {
 		"nobody can ask the daemon then": {&link{at: finish, pass: true, shut: true}, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // one waits for half a minute
+			t.Parallel()
+			if tc.link.shut {
+				effort.Deep(t, "wait for half a minute for a daemon")
+			}
 			to := newLinkedHost(t, p.uris[1], tc.link)
 			text := libvirttest.Burner{Name: "only" + strings.ReplaceAll(name, " ", "-"), Load: 10}.Domain(t, p.folder)
 			d, err := p.from.Conn.CreateXML(t.Context(), text, 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/view"
 )
@@ -144,6 +145,9 @@ func TestGuestsSeeTheirShape(t *testing.T) {
 		"dies-threads-8": {hardware.CPU{Count: 8, Threads: 2, Dies: 2}, [5]int{1, 2, 4, 8, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "dies-threads-8" {
+				effort.Deep(t, "boot a guest of every shape")
+			}
 			g := start(t, r, hardware.Shape{Name: name, CPU: c.cpu, Memory: hardware.Memory{Size: 192 * mib}})
 			l := dial(t, g)
 			v := see(t, name, l)

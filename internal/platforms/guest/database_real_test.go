@@ -2,7 +2,6 @@ package guest
 
 import (
 	"context"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -68,8 +68,8 @@ type databaseLoad struct {
 }
 
 func (l databaseLoad) run(t *testing.T, b *testbed, server service.Instance) {
-	if l.slow && os.Getenv("PLIMSOLL_DEEP") == "" {
-		t.Skip("set PLIMSOLL_DEEP=1 to take orders in a guest")
+	if l.slow {
+		effort.Deep(t, "take orders in a guest")
 	}
 	built, err := l.kind.New(l.settings)
 	if err != nil {

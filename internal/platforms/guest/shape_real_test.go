@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/hosttest"
@@ -17,6 +18,7 @@ import (
 // levels in one boot each: first what QEMU does itself, then what a server does for it,
 // with the NVDIMM in the place of the disk.
 func TestTheShapeIsReadBack(t *testing.T) {
+	effort.Deep(t, "boot guests with all shapes")
 	b := booted(t, func(s *spec.Guest) { s.VCPUs, s.Pmem = 2, 64<<20 })
 	levels := map[string]string{
 		"guest.nodes": "2", "guest.model": "Skylake-Server-noTSX-IBRS,-avx512f", "guest.cache": "directsync", "guest.aio": "native", "guest.iothread": "true",

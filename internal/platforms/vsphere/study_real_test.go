@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/vsphere/vspheretest"
@@ -94,7 +95,18 @@ func TestRealStudy(t *testing.T) {
 	}
 	nothing(t, model, u.state)
 
-	// Nobody gives the next VMs a life: the runs wait for their agents.
+	t.Run("ended in the middle", func(t *testing.T) {
+		effort.Deep(t, "end runs in the middle")
+		u.T = t
+		endsRuns(t, u, model)
+	})
+	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// endsRuns interrupts and kills runs. Nobody gives their VMs a life: the runs wait for their agents.
+func endsRuns(t *testing.T, u *user, model *simulator.Model) {
 	for _, how := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		c := u.command("run", "study.yaml", "--out", how.String())
 		var said strings.Builder
@@ -117,9 +129,6 @@ func TestRealStudy(t *testing.T) {
 			t.Errorf("a run that was interrupted ends with 0: %s", said.String())
 		}
 		nothing(t, model, u.state)
-	}
-	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
-		t.Errorf("left are %v, %v", left, err)
 	}
 }
 

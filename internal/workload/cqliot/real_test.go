@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cql"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -79,7 +80,10 @@ func TestReal(t *testing.T) {
 		t.Run("let in", func(t *testing.T) { letIn(t, plain, secure) })
 		t.Run("crowded", func(t *testing.T) { crowded(t, plain) })
 		t.Run("stopped", func(t *testing.T) { stopped(t, s, plain) })
-		t.Run("full", func(t *testing.T) { full(t, s, plain) })
+		t.Run("full", func(t *testing.T) {
+			effort.Deep(t, "fill the disk of the server")
+			full(t, s, plain)
+		})
 	})
 }
 

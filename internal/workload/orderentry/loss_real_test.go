@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -70,6 +71,9 @@ func (l loss) sql(protocol string) string {
 // What a server loses is found, however little it is.
 func TestRealLoss(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		if s.Protocol != engine.PostgreSQL {
+			effort.Deep(t, "lose data of each kind of server")
+		}
 		o := made(t, with(parameter.Settings{"warehouses": "2", "connections": "6"}))
 		for _, l := range losses {
 			t.Run(strings.ReplaceAll(l.name, " ", "-"), func(t *testing.T) {
