@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/measure"
@@ -117,6 +118,7 @@ func TestRealGuestsOnACluster(t *testing.T) {
 
 // Of a run that is killed no QEMU is left. The images that it made in a cluster of another's are removed by restore.
 func TestRealImagesOfAKilledRun(t *testing.T) {
+	effort.Deep(t, "kill a run with images of a cluster")
 	r, guests := guestRig(t)
 	here, err := local.Kind().Open(t.Context(), nil, 1)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/live"
@@ -19,6 +20,7 @@ func TestRealOperationsOnLibvirt(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start libvirt daemons")
 	}
+	effort.Deep(t, "kill a study of operations")
 	t.Parallel()
 	pool, err := os.MkdirTemp("", "plimsoll-pool-")
 	if err != nil {
