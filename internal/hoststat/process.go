@@ -123,13 +123,7 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 		}
 		now[p.PID], weight[p.PID] = age, use
 	}
-	own := func(p *Process) bool { return p.Origin != "" } // first, whatever else the host does
-	slices.SortFunc(s.Processes, func(a, b Process) int {
-		if own(&a) != own(&b) {
-			return map[bool]int{true: -1, false: 1}[own(&a)]
-		}
-		return cmp.Compare(weight[b.PID], weight[a.PID])
-	})
+	r.order(s.Processes, weight)
 	detailed, ours := 0, 0
 	for i := range s.Processes {
 		p := &s.Processes[i]
@@ -137,15 +131,39 @@ func (r *Reader) detail(s *State, now map[int]processAge) {
 		if p.Name == "postgres" && i < mostTitles {
 			p.Command = r.command(p, "proc/"+strconv.Itoa(p.PID)+"/")
 		}
-		if !focus && (detailed >= mostDetailed || own(p) && ours >= mostOwn || now[p.PID].linger == 0) {
+		if !focus && (detailed >= mostDetailed || p.Origin != "" && ours >= mostOwn || now[p.PID].linger == 0) {
 			continue
 		}
 		detailed++
-		if own(p) {
+		if p.Origin != "" {
 			ours++
 		}
 		r.readDetails(p, max(1, min(mostTasks, mostAllTasks-len(r.tasksNow))))
 	}
+}
+
+// order puts the focus and the lab first, whatever else the host does, and others by weight. The order
+// of those without a weight does not matter.
+func (r *Reader) order(processes []Process, weight map[int]float64) {
+	rank := func(p *Process) int {
+		switch {
+		case slices.Contains(r.Focus, p.PID):
+			return 0
+		case p.Origin != "":
+			return 1
+		}
+		return 2
+	}
+	front := 0
+	for i := range processes {
+		if p := &processes[i]; rank(p) < 2 || weight[p.PID] > 0 {
+			processes[front], processes[i] = processes[i], processes[front]
+			front++
+		}
+	}
+	slices.SortFunc(processes[:front], func(a, b Process) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(weight[b.PID], weight[a.PID]))
+	})
 }
 
 // parseProcess parses /proc/PID/stat or /proc/PID/task/TID/stat (proc(5)).

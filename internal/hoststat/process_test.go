@@ -48,3 +48,36 @@ func TestFirstReadingOfYoungProcesses(t *testing.T) {
 		t.Errorf("processes %v were not read", want)
 	}
 }
+
+// A process in the focus keeps its threads beside busy programs with more threads than are read.
+func TestFocusKeepsItsThreads(t *testing.T) {
+	const busy, threads = 24, 64
+	tree := fstest.MapFS{}
+	write := func(pid, threads, used int) {
+		line := func(id int) []byte {
+			return []byte(fmt.Sprintf("%d (p) S 1 7 7 0 -1 0 10 0 0 0 %d 0 0 0 20 0 %d 0 1000%s\n", id, used, threads, strings.Repeat(" 0", 30)))
+		}
+		at := fmt.Sprintf("proc/%d/", pid)
+		tree[at+"stat"], tree[at+"status"] = &fstest.MapFile{Data: line(pid)}, &fstest.MapFile{Data: []byte("Cpus_allowed_list:\t0-1\n")}
+		for n := range threads {
+			tree[fmt.Sprintf("%stask/%d/stat", at, pid+n)] = &fstest.MapFile{Data: line(pid + n)}
+		}
+	}
+	for n := range busy {
+		write(1000*(n+1), threads, 5000)
+	}
+	write(7, 8, 0)
+	r := hoststat.NewReader(hoststattest.Tree(tree))
+	r.Focus = []int{7}
+	s := r.Read(0)
+	if p := s.Processes[0]; p.PID != 7 || len(p.Tasks) != 8 {
+		t.Errorf("process %d is first, with %d threads, want 7 with 8", p.PID, len(p.Tasks))
+	}
+	all := 0
+	for _, p := range s.Processes {
+		all += len(p.Tasks)
+	}
+	if all < 100 || all > 300 {
+		t.Errorf("%d threads are read in all", all)
+	}
+}

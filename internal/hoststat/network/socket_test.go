@@ -142,6 +142,25 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
+// Connections are read each second at first, and later as often as the length of the recording needs.
+func TestConnectionsAreReadLessOften(t *testing.T) {
+	table := newTable(func(uint32) (int, string) { return 0, "" })
+	var readings []float64 // so far, by second
+	for second := range 200 {
+		r, err := table.Read(kernel{}, float64(second), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readings = append(readings, r.Readings)
+	}
+	if readings[10] < 10 {
+		t.Errorf("%g readings in 10 s", readings[10])
+	}
+	if n := readings[199] - readings[99]; n < 100/(longestGap+1) || n > 100/(longestGap-1) {
+		t.Errorf("%g readings in the last 100 s, want one in %d s", n, longestGap)
+	}
+}
+
 func FuzzMessages(f *testing.F) {
 	f.Add(make([]byte, 100))
 	f.Add(dumpRequest(tcpRequest, make([]byte, diagHeader+240)))

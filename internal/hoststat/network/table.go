@@ -23,6 +23,9 @@ const (
 	// longestGap bounds the seconds between two readings, so that a short recording has two:
 	// 50,000 connections then take 1.6 % of a CPU.
 	longestGap = 8
+	// oftenShare is the share of the time since the first reading that may pass between two: a long
+	// recording needs no more of them than a short one.
+	oftenShare = 1. / 10
 	// waitShare is the same for connections in TIME_WAIT, which change little.
 	waitShare = 1. / 2000
 )
@@ -36,6 +39,7 @@ type table struct {
 	listeners   map[listenerKey]*Listener
 	known       map[uint64]*before
 	taken, last float64       // instants of the last readings of connections and of listeners
+	began       float64       // instant of the first reading of connections
 	due         float64       // instant of the next reading of connections
 	waitDue     float64       // of those in TIME_WAIT
 	readings    float64       // of connections
@@ -99,7 +103,10 @@ func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.due = at + min(longestGap, (cost-t.waited).Seconds()/costShare)
+		if t.readings == 0 {
+			t.began = at
+		}
+		t.due = at + min(longestGap, max((cost-t.waited).Seconds()/costShare, (at-t.began)*oftenShare))
 		t.waited = 0
 		t.readings++
 	}
