@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+	"time"
 
+	"plimsoll/internal/exposition"
 	"plimsoll/internal/history"
-	"plimsoll/internal/serve/exposition"
 )
 
 // mostExposed is how many runs that ended are exposed, the latest: others are no news for a monitoring system.
@@ -20,7 +21,7 @@ func (s *Server) metrics(r *http.Request) (answer, error) {
 	}
 	var out bytes.Buffer
 	open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
-	if err := exposition.Write(&out, families(runs), open); err != nil {
+	if err := exposition.Write(&out, append(families(runs), s.meters.families(runs, time.Now())...), open); err != nil {
 		return answer{}, err
 	}
 	kind := exposition.Text
