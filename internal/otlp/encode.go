@@ -23,7 +23,7 @@ type Batch struct {
 	End      time.Time // of samples without a time of their own
 }
 
-// mostPoints is how many data points a request has at most: about 2 MB, of the 20 MiB that collectors accept.
+// mostPoints is how many data points a request has at most: about 1.5 MB, of the 20 MiB that collectors accept.
 const mostPoints = 5000
 
 // The messages of OTLP, as far as they are used. Integers of 64 bits are strings in JSON.

@@ -257,9 +257,16 @@ func TestDashboardsShowTheMetrics(t *testing.T) {
 			}
 		}
 	}
+	told, err := os.ReadFile("../../docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for m := range metrics {
 		if !shown[m] {
 			t.Errorf("no dashboard shows %s", m)
+		}
+		if !strings.Contains(string(told), "`"+m+"`") {
+			t.Errorf("docs/serve.md does not have %s", m)
 		}
 	}
 }
