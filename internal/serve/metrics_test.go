@@ -120,6 +120,20 @@ func TestMetricsOfARunThatGoesOn(t *testing.T) {
 	}
 }
 
+// A run that goes on after an interrupt has findings of the earlier session. Neither their verdict nor their effects are exposed.
+func TestMetricsHaveNoVerdictBeforeTheEnd(t *testing.T) {
+	for state, want := range map[history.State]bool{history.Running: false, history.Interrupted: false, history.Finished: true} {
+		run := history.Run{ID: "x", Study: "s", State: state, Verdict: "better", Headlines: []history.Headline{{Metric: "iops", Arm: "knob=on", Ratio: 1.1}}}
+		var out bytes.Buffer
+		if err := exposition.Write(&out, metrics.Families([]history.Run{run}), false); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), `verdict="better"`) != want || strings.Contains(out.String(), "plimsoll_headline_ratio{") != want {
+			t.Errorf("%s:\n%s", state, out.String())
+		}
+	}
+}
+
 // However many runs there are, and whatever they are called, the number of series is bounded.
 func TestMetricsAreBounded(t *testing.T) {
 	runs := make([]history.Run, 5000)

@@ -38,7 +38,11 @@ func Of(runs []history.Run) []exposition.Family {
 	for i := range runs {
 		r := &runs[i]
 		labels := func(more ...string) []string { return append([]string{"run", r.ID, "study", r.Study}, more...) }
-		info.Add(1, labels("state", string(r.State), "verdict", r.Verdict, "testbed", r.Testbed, "folder", r.Folder)...)
+		verdict := ""
+		if r.Ends() { // findings of an earlier session decide nothing
+			verdict = r.Verdict
+		}
+		info.Add(1, labels("state", string(r.State), "verdict", verdict, "testbed", r.Testbed, "folder", r.Folder)...)
 		if !r.Started.IsZero() {
 			start.Add(float64(r.Started.UnixMilli())/1000, labels()...)
 		}
