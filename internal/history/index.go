@@ -102,6 +102,18 @@ func (e *entry) run(folder, whole, name string) Run {
 	return r
 }
 
+// Read reads one results folder. A run that cannot be read is damaged.
+func Read(dir string) (Run, error) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return Run{}, fmt.Errorf("find %s: %w", dir, err)
+	}
+	e := entry{Run: read(whole)}
+	r := e.run(filepath.Dir(whole), filepath.Dir(whole), filepath.Base(whole))
+	r.Folder = dir
+	return r, nil
+}
+
 // ID is the ID of a results folder by its absolute path.
 func ID(dir string) string {
 	sum := sha256.Sum256([]byte(dir))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/exposition"
 	"plimsoll/internal/finding/compare"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
@@ -132,16 +133,38 @@ func valuesOf(records []measure.Record, arm int) map[string][]float64 {
 // Export writes the records of a run in another format: json, csv, parquet,
 // benchfmt or openmetrics.
 func (l *Lab) Export(w io.Writer, dir, format string) error {
-	r, err := open(dir)
+	run, err := l.exported(dir)
 	if err != nil {
 		return err
+	}
+	if err := exchange.Write(w, *run, format); err != nil {
+		return &mistake{err}
+	}
+	return nil
+}
+
+// Metrics are the values of the valid trials of a run for a monitoring system, which tells runs apart by a name.
+func (l *Lab) Metrics(dir, name string) ([]exposition.Family, error) {
+	run, err := l.exported(dir)
+	if err != nil {
+		return nil, err
+	}
+	run.Name = name
+	return exchange.Families(*run), nil
+}
+
+// exported is a run for export.
+func (l *Lab) exported(dir string) (*exchange.Run, error) {
+	r, err := open(dir)
+	if err != nil {
+		return nil, err
 	}
 	m, err := r.measured(l.Catalog)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	whole, _ := filepath.Abs(dir) // empty without a working directory
-	run := exchange.Run{
+	run := &exchange.Run{
 		Study: r.Source.Study.Name, Name: filepath.Base(whole), Workload: m.kind.Name, Records: m.records, Testbed: map[string]string{},
 		Metrics: append(slices.Clone(r.Source.Study.Results(l.Catalog)), countersOf(l.Catalog)...),
 	}
@@ -158,8 +181,5 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	for _, f := range m.bed {
 		run.Testbed[f.Name] = f.Value
 	}
-	if err := exchange.Write(w, run, format); err != nil {
-		return &mistake{err}
-	}
-	return nil
+	return run, nil
 }

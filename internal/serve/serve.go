@@ -51,6 +51,8 @@ type Server struct {
 	handler http.Handler
 	work    chan struct{} // what is computed at the same time
 
+	meters meters
+
 	mu      sync.Mutex
 	reports []reported // the latest last
 	live    map[string]Live
@@ -84,8 +86,9 @@ func New(o Options) (*Server, error) {
 // Handler answers requests, each of which it checks first.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close closes the pages of runs that go on.
+// Close closes the files of runs that go on.
 func (s *Server) Close() {
+	s.meters.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, l := range s.live {

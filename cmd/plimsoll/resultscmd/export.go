@@ -2,12 +2,16 @@ package resultscmd
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 
 	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/lab/hciexport"
+	"plimsoll/internal/lab/otlpexport"
 	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/otlp"
 
 	"github.com/spf13/cobra"
 )
@@ -15,7 +19,7 @@ import (
 func (c *commands) export() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
-		Use:   "export DIR --to json|csv|parquet|benchfmt|openmetrics|hcibench",
+		Use:   "export DIR --to json|csv|parquet|benchfmt|openmetrics|otlp|hcibench",
 		Short: "write the records of a run in another format",
 		Long: `Write the records of a run in another format: one row per trial and metric as CSV,
 JSON or Parquet, or the Go benchmark format for benchstat.
@@ -23,14 +27,20 @@ JSON or Parquet, or the Go benchmark format for benchstat.
 openmetrics has the values of trials with their times, for
 "promtool tsdb create-blocks-from openmetrics".
 
+otlp sends the metrics of a run to an OpenTelemetry collector by OTLP over HTTP: to the
+URL of --out or OTEL_EXPORTER_OTLP_ENDPOINT, with OTEL_EXPORTER_OTLP_HEADERS.
+
 hcibench writes a storage study or an easy run as a folder of HCIBench's results, with a
 case per valid trial. It requires --out, and overwrites nothing.`,
-		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet\n  plimsoll export results/easy --to hcibench --out easy-hcibench",
+		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet\n  plimsoll export results/a --to otlp --out http://localhost:4318\n  plimsoll export results/easy --to hcibench --out easy-hcibench",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if format == exchange.Folder {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch format {
+			case exchange.Folder:
 				return c.exportHCIBench(args[0], file)
+			case exchange.Sent:
+				return c.send(cmd.Context(), args[0], file)
 			}
 			var data bytes.Buffer
 			if err := c.lab.Export(&data, args[0], format); err != nil {
@@ -43,12 +53,32 @@ case per valid trial. It requires --out, and overwrites nothing.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt, openmetrics or hcibench")
+	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt, openmetrics, otlp or hcibench")
 	cli.Complete(cmd, "to", func(string) []string {
-		return []string{"json", "csv", "parquet", "benchfmt", "openmetrics", exchange.Folder}
+		return []string{"json", "csv", "parquet", "benchfmt", "openmetrics", exchange.Sent, exchange.Folder}
 	})
-	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output); of hcibench the new folder")
+	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output); of otlp the collector's URL, of hcibench the new folder")
 	return cmd
+}
+
+// send sends the metrics of a run to a collector.
+func (c *commands) send(ctx context.Context, dir, address string) error {
+	collector, err := otlp.NewClient(address, os.Getenv)
+	if err != nil {
+		return cli.Mistake(err)
+	}
+	o, err := otlpexport.Send(ctx, c.lab, dir, collector)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.screen.Out, "%d data points sent to %s\n", o.Sent, collector.Address())
+	switch {
+	case o.Rejected > 0:
+		return fmt.Errorf("the collector rejected %d of them: %q", o.Rejected, cmp.Or(o.Message, "no reason given"))
+	case o.Message != "":
+		fmt.Fprintf(c.screen.Err, "plimsoll: the collector warns: %q\n", o.Message)
+	}
+	return nil
 }
 
 func (c *commands) exportHCIBench(dir, out string) error {

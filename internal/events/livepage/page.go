@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,7 +130,7 @@ type status struct {
 // follow reads what is new.
 func (p *Page) follow(now time.Time) status {
 	if p.follower == nil {
-		folder := find(p.options.Dir)
+		folder := events.Find(p.options.Dir)
 		if folder == "" {
 			return p.without()
 		}
@@ -184,33 +183,6 @@ func (p *Page) without() status {
 		return status{"ended", "The run has ended.", false}
 	}
 	return status{"waiting", "Waiting for a run to begin.", true}
-}
-
-// find is the folder of the run that goes on: the folder itself, or the one below it whose events are the newest. It is empty if
-// there is none.
-func find(dir string) (found string) {
-	const levels = 2 // a tuning, and the interventions of its runs
-	var newest time.Time
-	var look func(dir string, depth int)
-	look = func(dir string, depth int) {
-		if info, err := os.Lstat(filepath.Join(dir, events.FileName)); err == nil && info.Mode().IsRegular() && (found == "" || info.ModTime().After(newest)) {
-			found, newest = dir, info.ModTime()
-		}
-		if depth == levels {
-			return
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return
-		}
-		for _, e := range entries {
-			if e.IsDir() && e.Name() != "trials" && !strings.HasPrefix(e.Name(), ".") {
-				look(filepath.Join(dir, e.Name()), depth+1)
-			}
-		}
-	}
-	look(dir, 0)
-	return found
 }
 
 // draw draws the page. The parts are executed apart, so that each can be replaced alone.

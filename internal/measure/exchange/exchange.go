@@ -48,7 +48,7 @@ func Write(w io.Writer, run Run, format string) error {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
-	names = append(names, Folder)
+	names = append(names, Sent, Folder)
 	return fmt.Errorf("unknown format %q; known: %s", format, strings.Join(names, ", "))
 }
 
@@ -57,8 +57,11 @@ var formats = []struct {
 	write func(io.Writer, Run) error
 }{{"json", writeJSON}, {"csv", writeCSV}, {"parquet", writeParquet}, {"benchfmt", writeBenchfmt}, {"openmetrics", writeOpenMetrics}}
 
-// Folder is the name of the format of HCIBench, which is a folder and not for Write.
-const Folder = "hcibench"
+// Formats that are not for Write: that of HCIBench is a folder, and OTLP is sent.
+const (
+	Folder = "hcibench"
+	Sent   = "otlp"
+)
 
 // label is the label of an arm.
 func (r Run) label(arm int) string {

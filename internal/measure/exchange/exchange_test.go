@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	err := Write(new(bytes.Buffer), Run{}, "xlsx")
-	if err == nil || err.Error() != `unknown format "xlsx"; known: json, csv, parquet, benchfmt, openmetrics, hcibench` {
+	if err == nil || err.Error() != `unknown format "xlsx"; known: json, csv, parquet, benchfmt, openmetrics, otlp, hcibench` {
 		t.Errorf("got %v", err)
 	}
 }

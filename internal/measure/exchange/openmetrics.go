@@ -1,84 +1,72 @@
 package exchange
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"plimsoll/internal/exposition"
 	"plimsoll/internal/measure"
 )
-
-// family is a metric family of OpenMetrics: a gauge with the values of the trials.
-type family struct {
-	name, unit, help string
-	samples          [][]string // lines of each set of labels, in order of time
-}
 
 // unitNames are the ends of names by base unit, as Prometheus has them.
 var unitNames = map[string]string{"s": "seconds", "B": "bytes", "1/s": "per_second", "B/s": "bytes_per_second"}
 
-// writeOpenMetrics writes the values of the valid trials as gauges in the text format of OpenMetrics 1.0, each with the time at which its
-// trial ended. Arms are labels and trials are samples. Trials without a time are left out.
+// writeOpenMetrics writes the values of the valid trials in the text format of OpenMetrics 1.0, and what is known of the run.
 func writeOpenMetrics(w io.Writer, run Run) error {
-	var b strings.Builder
-	records := slices.DeleteFunc(slices.Clone(run.Records), func(r measure.Record) bool { return !r.Valid() || r.End.IsZero() })
-	slices.SortStableFunc(records, func(x, y measure.Record) int { return x.End.Compare(y.End) })
-	for _, f := range run.families(records) {
-		fmt.Fprintf(&b, "# TYPE %s gauge\n", f.name)
-		if f.unit != "" {
-			fmt.Fprintf(&b, "# UNIT %s %s\n", f.name, f.unit)
-		}
-		if f.help != "" {
-			fmt.Fprintf(&b, "# HELP %s %s\n", f.name, quoted.Replace(strings.ToValidUTF8(f.help, "\uFFFD")))
-		}
-		for _, lines := range f.samples {
-			for _, line := range lines {
-				b.WriteString(line)
-			}
-		}
+	families := Families(run)
+	if n := len(run.timed()); n > 0 {
+		info := exposition.Family{Name: "plimsoll_run", Type: exposition.Info, Help: "Run of a study."}
+		info.Samples = []exposition.Sample{{
+			Labels: []string{"study", run.Study, "run", run.Name, "workload", run.Workload, "seed", strconv.FormatUint(run.Design.Seed, 10)}, Value: 1, Time: run.timed()[n-1].End,
+		}}
+		families = append(families, info)
 	}
-	if n := len(records); n > 0 {
-		fmt.Fprintf(&b, "# TYPE plimsoll_run info\n# HELP plimsoll_run Run of a study.\nplimsoll_run_info{%s} 1 %s\n",
-			labelsOf("study", run.Study, "run", run.Name, "workload", run.Workload, "seed", strconv.FormatUint(run.Design.Seed, 10)), seconds(records[n-1].End.UnixMilli()))
-	}
-	b.WriteString("# EOF\n")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write OpenMetrics: %w", err)
-	}
-	return nil
+	return exposition.Write(w, families, true)
 }
 
-// families are the families of records in order of time.
-func (r Run) families(records []measure.Record) []*family {
-	var all []*family
-	byName, places := map[string]*family{}, map[string]int{} // place of a set of labels in its family
-	latest := map[string]int64{}                             // time of its last sample, in milliseconds
+// timed are the valid trials that have a time, in its order.
+func (r Run) timed() []measure.Record {
+	records := slices.DeleteFunc(slices.Clone(r.Records), func(r measure.Record) bool { return !r.Valid() || r.End.IsZero() })
+	slices.SortStableFunc(records, func(x, y measure.Record) int { return x.End.Compare(y.End) })
+	return records
+}
+
+// Families are the values of the valid trials as gauges, each with the time at which its trial ended, to the millisecond. Arms are labels and
+// trials are samples. Trials without a time are left out.
+func Families(r Run) (all []exposition.Family) {
+	records := r.timed()
+	byName, series := map[string]int{}, [][][]exposition.Sample{} // series of each family, one for each set of labels
+	type key struct{ family, arm, metric string }
+	places := map[key]int{} // of a set of labels in its family
 	for i := range records {
 		record := &records[i]
 		for metric, value := range r.values(record) {
 			name, unit := familyOf(metric)
-			f := byName[name]
-			if f == nil {
-				f = &family{name: name, unit: unit, help: metric.Doc}
-				byName[name], all = f, append(all, f)
-			}
-			key := name + "{" + labelsOf("study", r.Study, "run", r.Name, "arm", r.label(record.Arm), "metric", metric.Name) + "}"
-			at, known := places[key]
+			f, known := byName[name]
 			if !known {
-				at = len(f.samples)
-				places[key] = at
-				f.samples = append(f.samples, nil)
+				f = len(all)
+				byName[name], all, series = f, append(all, exposition.Family{Name: name, Unit: unit, Type: exposition.Gauge, Help: metric.Doc}), append(series, nil)
 			}
-			ms := record.End.UnixMilli()
-			if known {
-				ms = max(ms, latest[key]+1) // a sample is later than the one before it
+			k := key{name, r.label(record.Arm), metric.Name}
+			at, known := places[k]
+			if !known {
+				at = len(series[f])
+				places[k], series[f] = at, append(series[f], nil)
 			}
-			latest[key] = ms
-			f.samples[at] = append(f.samples[at], key+" "+strconv.FormatFloat(value, 'g', -1, 64)+" "+seconds(ms)+"\n")
+			s := exposition.Sample{Labels: []string{"study", r.Study, "run", r.Name, "arm", k.arm, "metric", k.metric}, Value: value, Time: record.End.Truncate(time.Millisecond)}
+			if before := series[f][at]; len(before) > 0 { // a sample is later than the one before it
+				if least := before[len(before)-1].Time.Add(time.Millisecond); s.Time.Before(least) {
+					s.Time = least
+				}
+			}
+			series[f][at] = append(series[f][at], s)
 		}
+	}
+	for f := range all {
+		all[f].Samples = slices.Concat(series[f]...)
 	}
 	return all
 }
@@ -96,20 +84,4 @@ func familyOf(m measure.Metric) (name, unit string) {
 		name += "_" + unit
 	}
 	return name, unit
-}
-
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
-// labelsOf are names and values, in pairs.
-func labelsOf(pairs ...string) string {
-	var all []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		all = append(all, pairs[i]+`="`+quoted.Replace(strings.ToValidUTF8(pairs[i+1], "\uFFFD"))+`"`)
-	}
-	return strings.Join(all, ",")
-}
-
-// seconds is a time in milliseconds as OpenMetrics writes it.
-func seconds(ms int64) string {
-	return strconv.FormatFloat(float64(ms)/float64(time.Second/time.Millisecond), 'f', 3, 64)
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The content types of the two formats.
@@ -32,18 +33,24 @@ const (
 type Family struct {
 	Name, Unit, Help string
 	Type             Type
-	samples          []sample
+	// Samples with equal labels stand together, in the order of their times.
+	Samples []Sample
 }
 
-type sample struct {
-	labels []string // name and value in turn
-	value  float64
+// Sample is one value of a metric.
+type Sample struct {
+	Labels []string // name and value in turn
+	Value  float64
+	Time   time.Time // zero is the time at which it is read
 }
 
-// Add adds a sample. Labels are name and value in turn; no two samples of a family may have the same.
+// Add adds a sample without a time. Labels are name and value in turn; no two samples of a family may have the same.
 func (f *Family) Add(value float64, labels ...string) {
-	f.samples = append(f.samples, sample{labels, value})
+	f.Samples = append(f.Samples, Sample{Labels: labels, Value: value})
 }
+
+// SampleName is the name of the samples: that of the family with the suffix of its type.
+func (f *Family) SampleName() string { return f.Name + f.suffix() }
 
 // suffix is what the names of samples end with.
 func (f *Family) suffix() string {
@@ -61,22 +68,25 @@ func Write(w io.Writer, families []Family, open bool) error {
 	out := bufio.NewWriter(w)
 	for i := range families {
 		f := &families[i]
-		if len(f.samples) == 0 {
+		if len(f.Samples) == 0 {
 			continue
 		}
 		name, kind := f.Name, string(f.Type)
 		if !open {
-			name += f.suffix()
+			name = f.SampleName()
 			if f.Type == Info {
 				kind = string(Gauge)
 			}
 		}
-		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, escaped(f.Help, open), name, kind)
+		fmt.Fprintf(out, "# TYPE %s %s\n", name, kind)
 		if open && f.Unit != "" {
 			fmt.Fprintf(out, "# UNIT %s %s\n", name, f.Unit)
 		}
-		for _, s := range f.samples {
-			fmt.Fprintf(out, "%s%s%s %s\n", f.Name, f.suffix(), labelled(s.labels), number(s.value))
+		if f.Help != "" {
+			fmt.Fprintf(out, "# HELP %s %s\n", name, escaped(f.Help, open))
+		}
+		for _, s := range f.Samples {
+			fmt.Fprintf(out, "%s%s %s%s\n", f.SampleName(), labelled(s.Labels), number(s.Value), stamp(s.Time, open))
 		}
 	}
 	if open {
@@ -86,6 +96,17 @@ func Write(w io.Writer, families []Family, open bool) error {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 	return nil
+}
+
+// stamp is a time after a value: seconds in OpenMetrics, milliseconds in the text format.
+func stamp(t time.Time, open bool) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case open:
+		return " " + strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
+	}
+	return " " + strconv.FormatInt(t.UnixMilli(), 10)
 }
 
 func labelled(labels []string) string {

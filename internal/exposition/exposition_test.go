@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func example() []Family {
@@ -19,37 +20,40 @@ func example() []Family {
 	start.Add(1.5e9)
 	start.Add(math.Inf(-1), "run", "z")
 	start.Add(math.NaN(), "run", "n")
+	start.Samples = append(start.Samples, Sample{[]string{"run", "t"}, 2, time.UnixMilli(1767323045001)})
 	return []Family{trials, run, start, {Name: "none", Type: Gauge}}
 }
 
 func TestWrite(t *testing.T) {
 	for open, want := range map[bool]string{
-		false: `# HELP plimsoll_trials_total Trials that "ended",\nby \\ state.
-# TYPE plimsoll_trials_total counter
+		false: `# TYPE plimsoll_trials_total counter
+# HELP plimsoll_trials_total Trials that "ended",\nby \\ state.
 plimsoll_trials_total{state="valid"} 3
 plimsoll_trials_total{state="a \"b\"\\\n` + "�" + `"} 0
-# HELP plimsoll_run_info A run.
 # TYPE plimsoll_run_info gauge
+# HELP plimsoll_run_info A run.
 plimsoll_run_info{run="x",study="y"} 1
-# HELP start_seconds Start.
 # TYPE start_seconds gauge
+# HELP start_seconds Start.
 start_seconds 1.5e+09
 start_seconds{run="z"} -Inf
 start_seconds{run="n"} NaN
+start_seconds{run="t"} 2 1767323045001
 `,
-		true: `# HELP plimsoll_trials Trials that \"ended\",\nby \\ state.
-# TYPE plimsoll_trials counter
+		true: `# TYPE plimsoll_trials counter
+# HELP plimsoll_trials Trials that \"ended\",\nby \\ state.
 plimsoll_trials_total{state="valid"} 3
 plimsoll_trials_total{state="a \"b\"\\\n` + "�" + `"} 0
-# HELP plimsoll_run A run.
 # TYPE plimsoll_run info
+# HELP plimsoll_run A run.
 plimsoll_run_info{run="x",study="y"} 1
-# HELP start_seconds Start.
 # TYPE start_seconds gauge
 # UNIT start_seconds seconds
+# HELP start_seconds Start.
 start_seconds 1.5e+09
 start_seconds{run="z"} -Inf
 start_seconds{run="n"} NaN
+start_seconds{run="t"} 2 1767323045.001
 # EOF
 `,
 	} {

@@ -1,0 +1,124 @@
+package events
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Find is the folder of the run that goes on: the folder itself, or the one below it whose events are the newest, as in a tuning. It is
+// empty if there is none.
+func Find(dir string) (found string) {
+	const levels = 2 // a tuning, and the interventions of its runs
+	var newest time.Time
+	var look func(dir string, depth int)
+	look = func(dir string, depth int) {
+		if info, err := os.Lstat(filepath.Join(dir, FileName)); err == nil && info.Mode().IsRegular() && (found == "" || info.ModTime().After(newest)) {
+			found, newest = dir, info.ModTime()
+		}
+		if depth == levels {
+			return
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if e.IsDir() && e.Name() != "trials" && !strings.HasPrefix(e.Name(), ".") {
+				look(filepath.Join(dir, e.Name()), depth+1)
+			}
+		}
+	}
+	look(dir, 0)
+	return found
+}
+
+// Meter adds up the operations of a run that goes on, from the events in its folder. It may be read by several goroutines.
+type Meter struct {
+	dir string
+
+	mu       sync.Mutex
+	follower *Follower // nil while there is no file
+	reading  Reading
+	last     time.Time // of the last line
+	news     time.Time // when it was read
+}
+
+// Reading is what a meter reads.
+type Reading struct {
+	Operations float64 // completed successfully, of all lines that were read
+	Errors     float64
+	// Load is that of the last interval: nil while there is no load, and of a run without news.
+	Load *Load
+}
+
+// NewMeter returns the meter of a results folder, or of a tuning with the folders of its runs.
+func NewMeter(dir string) *Meter { return &Meter{dir: dir} }
+
+const (
+	mostBatches = 4096             // that one reading takes
+	silence     = 30 * time.Second // without a line, after which an interval is no news
+)
+
+// Read reads the events that are new. Its error wraps fs.ErrNotExist if the run has no events, or none any more.
+func (m *Meter) Read(now time.Time) (Reading, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.follower == nil {
+		folder := Find(m.dir)
+		if folder == "" {
+			return Reading{}, fs.ErrNotExist
+		}
+		m.follower, m.reading = NewFollower(folder), Reading{}
+	}
+	for range mostBatches {
+		b, err := m.follower.Next()
+		if err != nil {
+			m.follower.Close()
+			m.follower = nil
+			return Reading{}, err
+		}
+		m.add(b, now)
+		if !b.More {
+			break
+		}
+	}
+	r := m.reading
+	if now.Sub(m.last) >= silence && now.Sub(m.news) >= silence { // the clock of its host may differ from ours
+		r.Load = nil
+	}
+	return r, nil
+}
+
+func (m *Meter) add(b Batch, now time.Time) {
+	if b.Anew {
+		m.reading = Reading{}
+	}
+	for i := range b.Lines {
+		l := &b.Lines[i]
+		if l.Load != nil {
+			m.reading.Operations += float64(max(0, l.Load.Operations)) // a file may hold any number
+			m.reading.Errors += float64(max(0, l.Load.Errors))
+		}
+		m.reading.Load, m.last = l.Load, l.Time
+	}
+	switch {
+	case b.Anew:
+		m.news = time.Time{} // it may be old
+	case len(b.Lines) > 0:
+		m.news = now
+	}
+}
+
+// Close closes the file of events.
+func (m *Meter) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.follower != nil {
+		m.follower.Close()
+	}
+	m.follower = nil
+}
