@@ -69,7 +69,7 @@ test-fast:
 	$(TEST) ./...
 
 test-deep:
-	@./setup test
+	@./setup deep
 	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(TEST) -timeout 5h -p 2 ./...
 
 check:

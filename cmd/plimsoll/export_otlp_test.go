@@ -96,7 +96,7 @@ func TestExportToACollector(t *testing.T) {
 func TestExportToARealCollector(t *testing.T) {
 	program, err := filepath.Abs("../../bin/otelcol/otelcol")
 	if _, missing := os.Stat(program); os.Getenv("PLIMSOLL_REAL") == "" || err != nil || missing != nil {
-		t.Skip("needs PLIMSOLL_REAL=1, and the collector of ./setup test")
+		t.Skip("needs PLIMSOLL_REAL=1, and the collector of ./setup deep")
 	}
 	dir := exported(t)
 	address, log := startCollector(t, program)
