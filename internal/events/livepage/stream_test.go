@@ -162,6 +162,7 @@ func TestSlowViewer(t *testing.T) {
 		b.slow = true
 		b.mu.Unlock()
 		began := time.Now()
+		<-time.After(500 * time.Millisecond) // between two looks at the file
 		for i := range 8 {
 			l := course(1)[0]
 			l.Run, l.Elapsed, l.Time = nil, float64(100+i), time.Now()
