@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"path/filepath"
 
 	"plimsoll/internal/document"
@@ -59,9 +60,12 @@ const mostAnnotations = 10
 // OnGitHub reports whether this is a step of GitHub Actions.
 func OnGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// Annotate has GitHub show the first mistakes of an error at their places.
+// Annotate has GitHub show the first mistakes of an error at their places, and another error as it is.
 func Annotate(w io.Writer, err error) {
 	mistakes := document.Mistakes(err)
+	if len(mistakes) == 0 {
+		fmt.Fprintln(w, github.Failure("plimsoll", err.Error()))
+	}
 	for _, m := range mistakes[:min(len(mistakes), mostAnnotations)] {
 		fmt.Fprintln(w, github.Mistake(m))
 	}
@@ -70,7 +74,8 @@ func Annotate(w io.Writer, err error) {
 // Summarise has GitHub show a verdict, and adds a report to the summary of the step. What cannot be written changes no result: it is said.
 func Summarise(w io.Writer, in report.Input) {
 	s := report.New(in)
-	fmt.Fprintln(w, github.Notice("plimsoll: "+s.Findings.Study, content.BadgeOf(s).Word+": "+report.Plain(content.LeadSentence(s))))
+	word, lead := content.BadgeOf(s).Word+": ", report.Plain(content.LeadSentence(s))
+	fmt.Fprintln(w, github.Notice("plimsoll: "+s.Findings.Study, word+strings.TrimPrefix(lead, word)))
 	if name := os.Getenv("GITHUB_STEP_SUMMARY"); name != "" {
 		if err := appendSummary(name, in); err != nil {
 			fmt.Fprintf(w, "plimsoll: step summary: %v\n", err)

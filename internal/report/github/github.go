@@ -35,6 +35,11 @@ func Notice(title, text string) string {
 	return command("notice", []string{"title=" + property.Replace(title)}, text)
 }
 
+// Failure is the command that shows an error under a title.
+func Failure(title, text string) string {
+	return command("error", []string{"title=" + property.Replace(title)}, text)
+}
+
 // command is a line that the runner takes for a command. Other control characters become visible, so that the line stays one.
 func command(name string, properties []string, text string) string {
 	head := name
