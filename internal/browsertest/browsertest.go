@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -145,11 +143,7 @@ type View struct {
 // Open loads a file at a view, and waits until it is there.
 func (b *Browser) Open(file string, v View) {
 	b.t.Helper()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Visit((&url.URL{Scheme: "file", Path: path}).String(), v)
+	b.Visit(b.address(file), v)
 }
 
 // Visit loads an address at a view, and waits until it is there.
@@ -215,14 +209,14 @@ func (b *Browser) Unnamed() (roles []string) {
 	return roles
 }
 
-// Eval is the value of an expression in the page.
+// Eval is the value of an expression in the page, or of what it promises.
 func (b *Browser) Eval(expression string, value any) {
 	b.t.Helper()
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
 	if answer.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
 	}

@@ -47,6 +47,9 @@ func TestInBrowser(t *testing.T) {
 			browser.Visit(s.url+path, v)
 			shown(t, s, browser, name, v)
 		}
+		for _, barrier := range browser.Barriers(s.url + path) {
+			t.Errorf("%s: %s", name, barrier)
+		}
 	}
 	walked(t, s, browser)
 }

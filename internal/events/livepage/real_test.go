@@ -87,6 +87,10 @@ func TestInBrowser(t *testing.T) {
 			b.Pictures(filepath.Join(dir, fmt.Sprintf("live-%d", v.Width)), v, 2000, 0)
 		}
 	}
+	running := "http://" + s.address + "/run/1/live/"
+	barriers(t, b, "a run that goes on", running)
+	b.Visit(running, browsertest.View{Width: 1280})
+	until(t, b, "the stream is open again", `document.getElementById("connection").textContent === "Updated every second."`)
 	next := lines[60]
 	next.Trial, next.Phase = 5, "settle"
 	r.add(next)
@@ -109,4 +113,12 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, b, "the report follows", `document.title === "report"`)
+	barriers(t, b, "a run that has ended", running)
+}
+
+func barriers(t *testing.T, b *browsertest.Browser, what, address string) {
+	t.Helper()
+	for _, barrier := range b.Barriers(address) {
+		t.Errorf("%s: %s", what, barrier)
+	}
 }
