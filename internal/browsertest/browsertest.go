@@ -171,6 +171,12 @@ func (b *Browser) loaded() {
 	}
 }
 
+// Scripts has pages that are opened from now on run their scripts, or not.
+func (b *Browser) Scripts(on bool) {
+	b.t.Helper()
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !on}, nil)
+}
+
 // Press presses a key: Tab, or Enter, which leads to another page.
 func (b *Browser) Press(key string) {
 	b.t.Helper()

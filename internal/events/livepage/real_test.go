@@ -89,6 +89,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	running := "http://" + s.address + "/run/1/live/"
 	barriers(t, b, "a run that goes on", running)
+	asServed(t, b, running)
 	b.Visit(running, browsertest.View{Width: 1280})
 	until(t, b, "the stream is open again", `document.getElementById("connection").textContent === "Updated every second."`)
 	next := lines[60]
@@ -120,5 +121,27 @@ func barriers(t *testing.T, b *browsertest.Browser, what, address string) {
 	t.Helper()
 	for _, barrier := range b.Barriers(address) {
 		t.Errorf("%s: %s", what, barrier)
+	}
+}
+
+// asServed opens the page without scripts: it shows the state, and says that it stays as it is.
+func asServed(t *testing.T, b *browsertest.Browser, address string) {
+	t.Helper()
+	b.Scripts(false)
+	defer b.Scripts(true)
+	b.Visit(address, browsertest.View{Width: 390})
+	var text string
+	b.Eval("document.body.innerText", &text)
+	for _, want := range []string{
+		"Trial 3 of at most 48: measure.", "Next planned look: after 6 blocks", "20,", "1.2 ms", "a: n1", "40 %, beyond the limit", "a note",
+		"UTC. Without its script, this page does not update by itself.", "Load again",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without scripts the page lacks %q: %s", want, text)
+		}
+	}
+	var again string
+	if b.Eval(`document.querySelector("noscript a")?.href ?? ""`, &again); again != address {
+		t.Errorf("without scripts the page is loaded again from %q", again)
 	}
 }
