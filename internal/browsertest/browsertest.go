@@ -177,6 +177,27 @@ func (b *Browser) Scripts(on bool) {
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !on}, nil)
 }
 
+// Hide opens an empty tab before the page, which is hidden until that is closed.
+func (b *Browser) Hide() (show func()) {
+	b.t.Helper()
+	var target struct{ TargetID string }
+	b.outside("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	return func() {
+		b.t.Helper()
+		b.outside("Target.closeTarget", map[string]any{"targetId": target.TargetID}, nil)
+		b.call("Page.bringToFront", nil, nil)
+	}
+}
+
+// outside asks the browser for something that is not of the page.
+func (b *Browser) outside(method string, params map[string]any, result any) {
+	b.t.Helper()
+	session := b.session
+	b.session = ""
+	b.call(method, params, result)
+	b.session = session
+}
+
 // Press presses a key: Tab, or Enter, which leads to another page.
 func (b *Browser) Press(key string) {
 	b.t.Helper()
