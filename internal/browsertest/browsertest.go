@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -145,11 +143,7 @@ type View struct {
 // Open loads a file at a view, and waits until it is there.
 func (b *Browser) Open(file string, v View) {
 	b.t.Helper()
-	path, err := filepath.Abs(file)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Visit((&url.URL{Scheme: "file", Path: path}).String(), v)
+	b.Visit(b.address(file), v)
 }
 
 // Visit loads an address at a view, and waits until it is there.
@@ -175,6 +169,33 @@ func (b *Browser) loaded() {
 			b.events = append(b.events, b.hear())
 		}
 	}
+}
+
+// Scripts has pages that are opened from now on run their scripts, or not.
+func (b *Browser) Scripts(on bool) {
+	b.t.Helper()
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !on}, nil)
+}
+
+// Hide opens an empty tab before the page, which is hidden until that is closed.
+func (b *Browser) Hide() (show func()) {
+	b.t.Helper()
+	var target struct{ TargetID string }
+	b.outside("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	return func() {
+		b.t.Helper()
+		b.outside("Target.closeTarget", map[string]any{"targetId": target.TargetID}, nil)
+		b.call("Page.bringToFront", nil, nil)
+	}
+}
+
+// outside asks the browser for something that is not of the page.
+func (b *Browser) outside(method string, params map[string]any, result any) {
+	b.t.Helper()
+	session := b.session
+	b.session = ""
+	b.call(method, params, result)
+	b.session = session
 }
 
 // Press presses a key: Tab, or Enter, which leads to another page.
@@ -215,14 +236,14 @@ func (b *Browser) Unnamed() (roles []string) {
 	return roles
 }
 
-// Eval is the value of an expression in the page.
+// Eval is the value of an expression in the page, or of what it promises.
 func (b *Browser) Eval(expression string, value any) {
 	b.t.Helper()
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
 	if answer.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
 	}

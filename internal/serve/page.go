@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 
 	"plimsoll/internal/lab"
 	"plimsoll/internal/report/page"
@@ -43,6 +44,7 @@ func newPages() (*pages, error) {
 type answer struct {
 	title, badge string
 	template     string // of the page's content
+	dated        bool   // the page changes with the runs, and says of when it is
 	content      any
 	json         any    // the same for programs
 	to           string // path to which the request is redirected
@@ -60,6 +62,7 @@ type document struct {
 	Name    string
 	Badge   webpage.Badge
 	Title   string
+	At      string // of the state that is shown; empty where it does not matter
 	Body    template.HTML
 	Content any
 }
@@ -106,6 +109,9 @@ func (s *Server) page(of func(*http.Request) (answer, error)) http.HandlerFunc {
 
 func (p *pages) write(a answer) ([]byte, error) {
 	d := document{Look: p.look, Name: a.title, Badge: webpage.Badge{Word: a.badge}, Title: a.title, Content: a.content}
+	if a.dated {
+		d.At = time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
+	}
 	var content, whole bytes.Buffer
 	if err := p.template.ExecuteTemplate(&content, a.template, a.content); err != nil {
 		return nil, err

@@ -47,8 +47,26 @@ func TestInBrowser(t *testing.T) {
 			browser.Visit(s.url+path, v)
 			shown(t, s, browser, name, v)
 		}
+		for _, barrier := range browser.Barriers(s.url + path) {
+			t.Errorf("%s: %s", name, barrier)
+		}
 	}
 	walked(t, s, browser)
+	asServed(t, s, browser)
+}
+
+// asServed opens the lists without scripts: they are as with them, and say that they stay as they are.
+func asServed(t *testing.T, s *site, b *browsertest.Browser) {
+	t.Helper()
+	b.Scripts(false)
+	defer b.Scripts(true)
+	for path, want := range map[string]string{"/": "of 4 runs", "/testbeds": "Latest run", "/run/" + s.id("held"): "The run goes on"} {
+		b.Visit(s.url+path, browsertest.View{Width: 390})
+		var text string
+		if b.Eval("document.body.innerText", &text); !strings.Contains(text, want) || !strings.Contains(text, "UTC. This page does not update by itself.") {
+			t.Errorf("without scripts %s is: %s", path, text)
+		}
+	}
 }
 
 // shown checks the page that is open.

@@ -35,7 +35,7 @@ func (s *Server) run(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	if run.State == history.Running {
-		a := answer{title: run.Study, badge: string(run.State), template: "running", content: rowOf(run), json: runView{Run: run}}
+		a := answer{title: run.Study, badge: string(run.State), template: "running", content: rowOf(run), dated: true, json: runView{Run: run}}
 		if s.options.Live != nil {
 			a.to = "/run/" + run.ID + "/live/"
 		}

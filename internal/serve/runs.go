@@ -90,7 +90,7 @@ func (s *Server) runs(r *http.Request) (answer, error) {
 	l.JSON = address(q, "format", "json")
 	l.choices(all)
 	return answer{
-		title: "Runs", badge: report.Plural(l.Total, "run", "runs"), template: "runs", content: l,
+		title: "Runs", badge: report.Plural(l.Total, "run", "runs"), template: "runs", content: l, dated: true,
 		json: runsView{append([]history.Run{}, shown...), l.Total, l.All, l.Page, l.Pages},
 	}, nil
 }

@@ -67,5 +67,5 @@ func (s *Server) testbeds(r *http.Request) (answer, error) {
 			b.Facts[f.Name] = f.Value
 		}
 	}
-	return answer{title: "Testbeds", badge: report.Plural(len(all), "testbed", "testbeds"), template: "testbeds", content: all, json: map[string]any{"testbeds": all}}, nil
+	return answer{title: "Testbeds", badge: report.Plural(len(all), "testbed", "testbeds"), template: "testbeds", content: all, dated: true, json: map[string]any{"testbeds": all}}, nil
 }

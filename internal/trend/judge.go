@@ -117,6 +117,19 @@ func (p *part) line(l Line, logsOf func(*Run) []float64) {
 	p.Lines = append(p.Lines, l)
 }
 
+// count counts the lines that are judged. After a run each has a provisional change by chance with a probability of alpha at most: expected
+// numbers add, also where lines depend on each other, as a metric and its ratio do.
+func (t *Trend) count() {
+	for i := range t.Series {
+		for j := range t.Series[i].Lines {
+			if !t.Series[i].Lines[j].Few() {
+				t.Judged++
+			}
+		}
+	}
+	t.ByChance = alpha * float64(t.Judged)
+}
+
 // seedOf is the seed of the permutations of a line. It depends on what the line is of, not on its values.
 func seedOf(id string, l Line) uint64 {
 	sum := sha256.Sum256([]byte(id + "\x00" + l.Metric.Name + "\x00" + l.Arm + "\x00" + l.Against))

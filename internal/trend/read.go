@@ -77,6 +77,7 @@ func Read(ctx context.Context, c *study.Catalog, r Request) (*Trend, error) {
 		return nil, noStudy(r, known)
 	}
 	b.finish()
+	b.t.count()
 	if r.Metric != "" && b.t.Runs() > 0 && !slices.ContainsFunc(b.t.Series, func(s Series) bool { return len(s.Lines) > 0 }) {
 		return nil, b.noMetric(r)
 	}

@@ -3,6 +3,7 @@ package trend
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ const shown = 12
 func (t *Trend) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s in %s\n", escape.Line(t.Study), Number(t.Runs(), "finished run"), Number(len(t.Series), "series"))
+	if chance := t.Chance(); chance != "" {
+		fmt.Fprintln(&b, chance)
+	}
 	for i := range t.Series {
 		t.Series[i].text(&b)
 	}
@@ -55,6 +59,22 @@ func (s *Series) text(b *strings.Builder) {
 			fmt.Fprintf(b, "    %s\n", l.Caution())
 		}
 	}
+}
+
+// Chance says how many lines are judged, and how many changes chance explains; empty where none is judged.
+func (t *Trend) Chance() string {
+	if t.Judged == 0 {
+		return ""
+	}
+	most := strconv.FormatFloat(quantity.Round(t.ByChance, 2), 'f', -1, 64)
+	return fmt.Sprintf("%s %s judged after each run: where nothing changed, %s provisional changes at a time are expected at most.", quantity.Count(t.Judged), verb(t.Judged), most)
+}
+
+func verb(lines int) string {
+	if lines == 1 {
+		return "line is"
+	}
+	return "lines are"
 }
 
 // listed writes differences, one per line.

@@ -18,6 +18,9 @@ type Trend struct {
 	Study   string    `json:"study"`
 	Series  []Series  `json:"series"` // by their first run
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
+
+	Judged   int     `json:"judged"`   // lines of all series that are long enough for a change
+	ByChance float64 `json:"byChance"` // provisional changes that are expected at most where nothing changed
 }
 
 // LeftOut is a results folder of the study whose run is no point.

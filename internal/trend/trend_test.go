@@ -133,6 +133,9 @@ func TestAFallIsFoundWhereItIs(t *testing.T) {
 	if len(got.Series) != 1 || len(got.Series[0].Runs) != 40 || len(got.Series[0].Lines) != 1 || len(got.LeftOut) != 0 {
 		t.Fatalf("%d series, %+v", len(got.Series), got.LeftOut)
 	}
+	if got.Judged != 1 || got.ByChance != .002 {
+		t.Errorf("%d lines are judged, with %g changes by chance", got.Judged, got.ByChance)
+	}
 	l := got.Series[0].Lines[0]
 	if len(l.Points) != 40 || len(l.Changes) != 1 || l.Metric.Name != "operations" || l.Metric.Unit != "1/s" {
 		t.Fatalf("%+v", l)
@@ -182,6 +185,9 @@ func TestAnotherTestbedIsAnotherSeries(t *testing.T) {
 	if d := got.Series[1].Differs; len(d) != 1 || d[0] != (trend.Difference{Name: "kernel.release", From: "6.1.0", To: "6.12.0"}) {
 		t.Errorf("differs in %+v", d)
 	}
+	if got.Judged != 0 || got.ByChance != 0 || got.Chance() != "" {
+		t.Errorf("%d lines of six runs are judged: %s", got.Judged, got.Chance())
+	}
 	if a := got.Series[1].Lines[0].Answer(); a != "too few runs to see a change: 6 of at least 13" {
 		t.Error(a)
 	}
@@ -224,6 +230,9 @@ func TestDriftOfTheMachineCancelsOut(t *testing.T) {
 		return v
 	}}.write(t)
 	got := read(t, trend.Request{Index: index(), Folders: []string{dir}, Study: "pinned", Metric: "operations"})
+	if want := "3 lines are judged after each run: where nothing changed, 0.006 provisional changes at a time are expected at most."; got.Chance() != want {
+		t.Errorf("%q, want %q", got.Chance(), want)
+	}
 	at := map[string][]int{}
 	for _, l := range got.Series[0].Lines {
 		at[l.Name()] = []int{}

@@ -26,6 +26,12 @@ func TestInBrowser(t *testing.T) {
 			b.Open(file, v)
 			holds(t, b, name, v)
 		}
+		if name != "lab" { // the others differ in size alone
+			continue
+		}
+		for _, barrier := range b.BarriersOfFile(file) {
+			t.Errorf("%s: %s", name, barrier)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ function close() {
 
 function open() {
   close();
-  if (document.hidden) return;
+  if (document.hidden) return say("Paused while this page is hidden.");
   const address = new URL(page.stream, location.href);
   address.searchParams.set("after", last);
   source = new EventSource(address);
@@ -52,11 +52,7 @@ function end() {
   location.replace(page.report || location.href);
 }
 
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) return open();
-  close();
-  say("Paused while this page is hidden.");
-});
+document.addEventListener("visibilitychange", open);
 addEventListener("pagehide", close);
 addEventListener("pageshow", event => {
   if (event.persisted) open();

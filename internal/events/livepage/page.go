@@ -2,8 +2,8 @@
 // that the certificate watches, and the time left. It reads the events in the results folder and nothing else.
 //
 // Between planned looks there is no effect, no verdict and no colour of one: a difference that is watched while it
-// wanders invites to stop when it pleases. The page works without scripts; with them the parts that change are
-// replaced as the server sends them.
+// wanders invites to stop when it pleases. The page works without scripts: it shows the state as it was served. With
+// them the parts that change are replaced as the server sends them.
 package livepage
 
 import (
@@ -211,13 +211,17 @@ type document struct {
 	After   string
 	Prefix  string
 	Report  string
+	Served  string
 	Caution string
 }
 
 // write writes the whole page.
 func (p *Page) write(w http.ResponseWriter, r *http.Request) {
 	f := p.refresh()
-	d := document{view: f.view, Look: p.look, Parts: map[string]template.HTML{}, Live: f.status.live, After: f.id, Prefix: p.options.Prefix, Report: p.options.Report}
+	d := document{
+		view: f.view, Look: p.look, Parts: map[string]template.HTML{}, Live: f.status.live, After: f.id, Prefix: p.options.Prefix, Report: p.options.Report,
+		Served: time.Now().UTC().Format("15:04:05 UTC"),
+	}
 	for name, text := range f.parts {
 		d.Parts[name] = template.HTML(text) // of a template, which escaped it
 	}

@@ -109,7 +109,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"<h1>Does a second outstanding I/O help?</h1>", "Trial 3 of at most 48: measure.", "3 min 00 s to 9 min 00 s", "Next planned look: after 6 blocks; 1 block is complete.",
 		"1 of 3 trials are void and repeated; the last, trial 4: errors: 3 failed operations", "20,100/s", "1.2 ms", "1.2 %", "40 %, beyond the limit", "a: n1", "a note", `<script type="module" src="/run/1/live/live.js">`,
-		`data-stream="/run/1/live/stream"`, `data-report="/run/1/"`, `<noscript><meta http-equiv="refresh" content="5"></noscript>`, "Failed operations", "storage.threads=1",
+		`data-stream="/run/1/live/stream"`, `data-report="/run/1/"`, "UTC. Without its script, this page does not update by itself.", `<noscript><p><a href="/run/1/live/">Load again</a></p></noscript>`, "Failed operations", "storage.threads=1",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

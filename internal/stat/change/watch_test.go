@@ -75,6 +75,44 @@ func TestNoiseRaisesAtMostOneAlarmInFiveHundredRuns(t *testing.T) {
 	}
 }
 
+// Pages of 20 series without a change, after run 40: independent ones, and those that share most of their noise, as metrics of the same runs do.
+// Every change is false, so that the share of false changes is that of pages with one. An alarm in 1 % of looks would be on 18 % of pages, and
+// fails from 100 pages on.
+func TestPagesOfQuietSeriesSeldomHaveAChange(t *testing.T) {
+	t.Parallel()
+	const lines, runs, expected = 20, 40, 20 * 0.002
+	pages := effort.Rate(20, 1000)
+	for _, shared := range []float64{0, 0.9} {
+		changes, some := 0, 0
+		for page := range uint64(pages) {
+			r := source(page)
+			common, before := noise(r, runs, math.Sqrt(shared)), changes
+			for line := range uint64(lines) {
+				x := noise(r, runs, math.Sqrt(1-shared))
+				for i := range x {
+					x[i] += common[i]
+				}
+				if w := Watch(x, Rule{Alpha: 0.002, Segment: 5, Seed: page<<8 | line}); len(w.Changes) > 0 && !w.Changes[len(w.Changes)-1].Frozen {
+					changes++
+				}
+			}
+			if changes > before {
+				some++
+			}
+		}
+		n := float64(pages)
+		mean, share := float64(changes)/n, float64(some)/n
+		t.Logf("shared %.1f: %.4f provisional changes a page, on %.4f of %d pages", shared, mean, share, pages)
+		// Lines that are all alike change together: the variance of their number is then at most 20 times its mean.
+		if limit := expected + 3*math.Sqrt(lines*expected/n); mean > limit {
+			t.Errorf("shared %.1f: %.3f provisional changes a page, want at most %.3f", shared, mean, expected)
+		}
+		if limit := expected + 3*math.Sqrt(expected*(1-expected)/n); share > limit {
+			t.Errorf("shared %.1f: a provisional change on %.3f of pages, want at most %.3f", shared, share, expected)
+		}
+	}
+}
+
 // Other noise, larger and smaller steps, and histories that are short: what docs/trend.md says of them.
 func TestWhatTheWatchDoesElsewhere(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ type content struct {
 	Name   string
 	Title  string
 	Badge  webpage.Badge
+	Chance string // how many changes it explains
 	Series []series
 	Left   []trend.LeftOut
 }
@@ -68,7 +69,7 @@ func (s Shown) JSON() any { return s.Trend }
 // Page is the page as HTML, which loads nothing and runs no script.
 func (s Shown) Page() ([]byte, error) {
 	t := s.Trend
-	c := content{Look: webpage.LookOf(style), Name: t.Study, Title: "Trend of " + t.Study, Badge: badgeOf(t), Left: t.LeftOut}
+	c := content{Look: webpage.LookOf(style), Name: t.Study, Title: "Trend of " + t.Study, Badge: badgeOf(t), Chance: t.Chance(), Left: t.LeftOut}
 	for i := len(t.Series) - 1; i >= 0; i-- { // the latest is what most look for
 		c.Series = append(c.Series, seriesOf(&t.Series[i], i))
 	}

@@ -50,6 +50,9 @@ func made(runs int) *trend.Trend {
 	ratio.Level, ratio.Low, ratio.High = 1.02, 1.01, 1.03
 	s.Lines = []trend.Line{l, ratio}
 	t.Series = []trend.Series{s}
+	if runs >= l.Least {
+		t.Judged, t.ByChance = 2, .004
+	}
 	return t
 }
 
