@@ -47,6 +47,9 @@ func TestInBrowser(t *testing.T) {
 			browser.Visit(s.url+path, v)
 			shown(t, s, browser, name, v)
 		}
+		if name == "report" || name == "filtered" { // which has tests of its own, and is the list again
+			continue
+		}
 		for _, barrier := range browser.Barriers(s.url + path) {
 			t.Errorf("%s: %s", name, barrier)
 		}
