@@ -9,8 +9,6 @@
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
-# Without debugging information a test program links in half of the time.
-TEST = $(GO) test -ldflags=-w
 
 .PHONY: demo hci test test-together test-heavy test-last test-fast test-deep build release site check bench clean
 
@@ -45,8 +43,8 @@ long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial worklo
 # or lives by leases comes last: it mostly waits.
 few = $(shell test $$(nproc) -gt 3 && echo 3 || echo 2)
 heavy = $(addprefix plimsoll/internal/, \
-	live/libvirt platforms/vsphere service/ceph platforms/guest workload/cqliot workload/orderentry guest/qemu cluster/replay/compare \
-	platforms/libvirt service/postgresql libvirt workload/oltp guest/disk workload/dvdstore agent/boot \
+	live/libvirt service/ceph platforms/vsphere workload/cqliot platforms/guest workload/orderentry guest/qemu cluster/replay/compare \
+	libvirt service/postgresql platforms/libvirt workload/oltp guest/disk workload/dvdstore agent/boot \
 	workload/brokerage guest/vswitch service/mariadb guest/netem router workload/compile nbd service \
 	platforms/ssh service/cassandra guest/initramfs workload/engine/dataset workload/engine)
 last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platforms/fleet
@@ -56,21 +54,21 @@ test:
 	@$(MAKE) --no-print-directory --keep-going test-together test-heavy test-last
 
 test-together:
-	PLIMSOLL_REAL=1 $(TEST) -timeout 30m $(long) $(filter-out $(heavy) $(last), $(shell $(GO) list ./...))
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $(long) $(filter-out $(heavy) $(last), $(shell $(GO) list ./...))
 
 test-heavy:
-	PLIMSOLL_REAL=1 $(TEST) -timeout 30m -p $(few) $(heavy)
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p $(few) $(heavy)
 
 test-last:
-	PLIMSOLL_REAL=1 $(TEST) -timeout 30m -p 2 -parallel 8 $(last)
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 2 -parallel 8 $(last)
 
 test-fast:
 	@./setup build
-	$(TEST) ./...
+	$(GO) test ./...
 
 test-deep:
 	@./setup deep
-	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(TEST) -timeout 5h -p 2 ./...
+	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(GO) test -timeout 5h -p 2 ./...
 
 check:
 	@./setup test

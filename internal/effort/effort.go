@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// part is the part of the repetitions that fast tests make.
+// part is the part of the repetitions that tests make without PLIMSOLL_DEEP=1.
 const part = 4
 
-// Of is n with PLIMSOLL_REAL=1 or PLIMSOLL_DEEP=1, and a quarter of it otherwise.
+// Of is n with PLIMSOLL_DEEP=1, and a quarter of it otherwise.
 func Of(n int) int {
 	if Full() {
 		return n
@@ -18,16 +18,13 @@ func Of(n int) int {
 }
 
 // Full reports whether tests make all repetitions.
-func Full() bool { return os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != "" }
+func Full() bool { return os.Getenv("PLIMSOLL_DEEP") != "" }
 
-// Rate is the number of seeded studies with which a test measures a rate: few in fast tests, a
-// fortieth of all with PLIMSOLL_REAL=1, all with PLIMSOLL_DEEP=1.
+// Rate is the number of seeded studies with which a test measures a rate: all with PLIMSOLL_DEEP=1,
+// few otherwise.
 func Rate(few, all int) int {
-	switch {
-	case os.Getenv("PLIMSOLL_DEEP") != "":
+	if Full() {
 		return all
-	case Full():
-		return max(few, all/40)
 	}
 	return few
 }
@@ -35,7 +32,7 @@ func Rate(few, all int) int {
 // Deep skips a test that takes long, unless PLIMSOLL_DEEP=1. The text says what the test does then.
 func Deep(t testing.TB, does string) {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_DEEP") == "" {
+	if !Full() {
 		t.Skipf("set PLIMSOLL_DEEP=1 as well to %s", does)
 	}
 }
