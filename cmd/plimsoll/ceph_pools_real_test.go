@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/trial"
 )
@@ -92,6 +93,7 @@ func varied(t *testing.T, factors, blocks string) (o *lab.Outcome, starts, fills
 
 // Arms that differ in their pools share a cluster, in which their images stay; each level is read back from it.
 func TestRealPoolsOfOneCluster(t *testing.T) {
+	effort.Deep(t, "compare pools of one cluster")
 	o, starts, fills := varied(t, `  ceph.redundancy: ["replica:2", "ec:2+1"]
   ceph.compression: [none, lz4]`, "2")
 	seen := map[string]bool{}
@@ -111,6 +113,7 @@ func TestRealPoolsOfOneCluster(t *testing.T) {
 
 // A factor that no running cluster takes on has a fresh one in each trial.
 func TestRealFreshClusterForEachTrial(t *testing.T) {
+	effort.Deep(t, "start a cluster for each trial")
 	o, starts, _ := varied(t, "  ceph.osds: [3, 2]", "1")
 	for _, r := range o.Input.Records {
 		if r.Observed["ceph.osds"] != r.Levels["ceph.osds"] {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
@@ -68,6 +69,7 @@ func clusterBytes(t *testing.T, i service.Instance) float64 {
 // What a guest writes to its disk is what the cluster is given. The disk is read back from QEMU, keeps its data over a reboot, and
 // goes along when the guest migrates. When the cluster dies, the guest ends and does not wait.
 func TestRealImages(t *testing.T) {
+	effort.Deep(t, "boot guests from images of a cluster")
 	b, cluster := clustered(t)
 	m := b.Machine()
 	run := func(argv ...string) string { t.Helper(); return platformtest.Do(t, m, argv...) }
