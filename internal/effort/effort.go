@@ -36,3 +36,6 @@ func Deep(t testing.TB, does string) {
 		t.Skipf("set PLIMSOLL_DEEP=1 as well to %s", does)
 	}
 }
+
+// fast reports whether tests drive nothing real and make few repetitions.
+func fast() bool { return os.Getenv("PLIMSOLL_REAL") == "" && !Full() }

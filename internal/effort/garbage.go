@@ -12,7 +12,7 @@ const garbage = 400
 // CollectSeldom has fast tests, and the programs of ours that they start, trade memory for CPU time: they live
 // for seconds. Call it before other tests of the package run.
 func CollectSeldom() {
-	if Full() || os.Getenv("GOGC") != "" {
+	if !fast() || os.Getenv("GOGC") != "" {
 		return
 	}
 	debug.SetGCPercent(garbage)
