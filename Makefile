@@ -66,9 +66,10 @@ test-fast:
 	@./setup build
 	$(GO) test ./...
 
+# One package at a time: some measure time.
 test-deep:
 	@./setup deep
-	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(GO) test -timeout 5h -p 2 ./...
+	PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 $(GO) test -timeout 5h -p 1 ./...
 
 check:
 	@./setup test

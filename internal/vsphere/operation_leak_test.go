@@ -1,11 +1,11 @@
 package vsphere_test
 
 import (
-	"os"
 	"runtime"
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -21,7 +21,7 @@ import (
 // PLIMSOLL_REAL=1 as many are made that all tasks and events which are kept have been replaced.
 func TestDeletedVMsAreForgotten(t *testing.T) {
 	enough, lasting := int64(400), task.Options{Keep: 50}
-	if os.Getenv("PLIMSOLL_DEEP") != "" {
+	if effort.Full() {
 		enough, lasting = 1500, task.Options{}
 	}
 	at := startWith(t, sim.Options{Tasks: lasting})

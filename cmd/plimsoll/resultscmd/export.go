@@ -37,9 +37,9 @@ case per valid trial. It requires --out, and overwrites nothing.`,
 		ValidArgsFunction: cli.Folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch format {
-			case exchange.Folder:
+			case exchange.HCIBench:
 				return c.exportHCIBench(args[0], file)
-			case exchange.Sent:
+			case exchange.OTLP:
 				return c.send(cmd.Context(), args[0], file)
 			}
 			var data bytes.Buffer
@@ -55,7 +55,7 @@ case per valid trial. It requires --out, and overwrites nothing.`,
 	}
 	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet, benchfmt, openmetrics, otlp or hcibench")
 	cli.Complete(cmd, "to", func(string) []string {
-		return []string{"json", "csv", "parquet", "benchfmt", "openmetrics", exchange.Sent, exchange.Folder}
+		return []string{"json", "csv", "parquet", "benchfmt", "openmetrics", exchange.OTLP, exchange.HCIBench}
 	})
 	cmd.Flags().StringVar(&file, "out", "", "output `file` (default: standard output); of otlp the collector's URL, of hcibench the new folder")
 	return cmd

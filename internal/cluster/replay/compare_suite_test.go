@@ -3,7 +3,6 @@ package replay_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,14 +12,13 @@ import (
 	"plimsoll/internal/cluster/replay/strategy"
 	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/effort"
 	"plimsoll/scenarios"
 )
 
 // few are fast scenarios. A policy may lose one of the seven; PLIMSOLL_DEEP=1 compares in all,
 // for minutes.
 var few = []string{"anti-affinity", "hot-host", "memory-hot-host", "ping-pong", "rule-half-way", "steady", "together"}
-
-func thorough() bool { return os.Getenv("PLIMSOLL_DEEP") != "" }
 
 func read(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
@@ -54,7 +52,7 @@ func compared(t *testing.T, names []string) compare.Suite {
 // cluster.
 func TestQuality(t *testing.T) {
 	names := few
-	if thorough() {
+	if effort.Full() {
 		names = scenarios.Names()
 		if len(names) < 30 {
 			t.Fatalf("%d scenarios are too few", len(names))
@@ -111,7 +109,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 		return out
 	}
 	names := []string{"hot-host", "anti-affinity"}
-	if thorough() {
+	if effort.Full() {
 		names = append(names, "together", "maintenance-peak")
 	}
 	for _, name := range names {

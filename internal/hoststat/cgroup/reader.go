@@ -155,8 +155,8 @@ func collect(all []Group, g Group) []Group {
 
 // files reads the files of a control group that it has.
 type files struct {
-	// counter reads a file now, and setting one that may have been read a few seconds ago.
-	counter, setting func(file string, use func(text []byte))
+	// current reads a file now; setting uses its text of the last few seconds if there is one.
+	current, setting func(file string, use func(text []byte))
 }
 
 // read reads a folder of a control group. Its files say which controllers it has.
@@ -170,7 +170,7 @@ func (r *Reader) read(known *knownGroup, folder string, nodes int) (g Group, fou
 	}
 	in := strings.TrimPrefix(folder, "/") + "/"
 	var f files
-	f.counter = func(file string, parse func(text []byte)) {
+	f.current = func(file string, parse func(text []byte)) {
 		if text, ok := r.text(in + file); ok {
 			use(file, text, parse)
 		}
@@ -187,9 +187,9 @@ func (r *Reader) read(known *knownGroup, folder string, nodes int) (g Group, fou
 		use(file, text, parse)
 	}
 	if nodes > 1 {
-		f.counter("memory.numa_stat", func(text []byte) { parseNodeMemory(text, &g) })
+		f.current("memory.numa_stat", func(text []byte) { parseNodeMemory(text, &g) })
 	}
-	f.counter("cpu.stat", func(text []byte) { parseCPUStat(text, &g) })
+	f.current("cpu.stat", func(text []byte) { parseCPUStat(text, &g) })
 	if known.of.Version == 2 {
 		f.read2(folder, &g)
 	} else {

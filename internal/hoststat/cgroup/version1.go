@@ -19,12 +19,12 @@ func (f files) read1(folder string, g *Group) {
 	}
 	f.setting("cpu.shares", gauge(&g.Weight))
 	g.Weight *= 100. / 1024
-	f.counter("cpuacct.usage", func(text []byte) {
+	f.current("cpuacct.usage", func(text []byte) {
 		nanoseconds, _ := parse.Number(text)
 		g.Usage = nanoseconds * 1e-9
 	})
 	f.setting("cpuset.effective_cpus", func(text []byte) { g.CPUSet = string(text) })
-	f.counter("memory.usage_in_bytes", gauge(&g.Memory))
+	f.current("memory.usage_in_bytes", gauge(&g.Memory))
 	f.setting("memory.limit_in_bytes", gauge(&g.MemoryLimit))
 	if g.MemoryLimit > unlimited {
 		g.MemoryLimit = 0
@@ -33,15 +33,15 @@ func (f files) read1(folder string, g *Group) {
 		g.MemoryFile = folder + "/memory.limit_in_bytes"
 		g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 	}
-	f.counter("memory.oom_control", func(text []byte) {
+	f.current("memory.oom_control", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			if string(name) == "oom_kill" {
 				g.Kills = value
 			}
 		})
 	})
-	f.counter("memory.failcnt", gauge(&g.LimitHits))
-	f.counter("memory.stat", func(text []byte) {
+	f.current("memory.failcnt", gauge(&g.LimitHits))
+	f.current("memory.stat", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "workingset_refault_anon", "workingset_refault_file":
@@ -62,8 +62,8 @@ func (f files) read1(folder string, g *Group) {
 			}
 		})
 	}
-	f.counter("blkio.throttle.io_service_bytes", func(text []byte) { parseThrottle(text, g, true) })
-	f.counter("blkio.throttle.io_serviced", func(text []byte) { parseThrottle(text, g, false) })
+	f.current("blkio.throttle.io_service_bytes", func(text []byte) { parseThrottle(text, g, true) })
+	f.current("blkio.throttle.io_serviced", func(text []byte) { parseThrottle(text, g, false) })
 }
 
 // parseThrottle parses what a group of version 1 read and wrote: "8:16 Read 4096".

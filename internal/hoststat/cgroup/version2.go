@@ -21,7 +21,7 @@ func (f files) read2(folder string, g *Group) {
 		g.Weight = Idle
 	}
 	f.setting("cpuset.cpus.effective", func(text []byte) { g.CPUSet = string(text) })
-	f.counter("memory.current", gauge(&g.Memory))
+	f.current("memory.current", gauge(&g.Memory))
 	for _, file := range []string{"memory.max", "memory.high"} {
 		limit := 0.
 		if f.setting(file, gauge(&limit)); limit > 0 && (g.MemoryLimit == 0 || limit < g.MemoryLimit) {
@@ -31,8 +31,8 @@ func (f files) read2(folder string, g *Group) {
 			g.MemoryMax, g.MaxFile = g.MemoryLimit, g.MemoryFile
 		}
 	}
-	f.counter("memory.swap.current", gauge(&g.Swap))
-	f.counter("memory.events", func(text []byte) {
+	f.current("memory.swap.current", gauge(&g.Swap))
+	f.current("memory.events", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			switch string(name) {
 			case "high", "max":
@@ -44,17 +44,17 @@ func (f files) read2(folder string, g *Group) {
 			}
 		})
 	})
-	f.counter("memory.stat", func(text []byte) {
+	f.current("memory.stat", func(text []byte) {
 		parse.Pairs(text, func(name []byte, value float64) {
 			if bytes.HasPrefix(name, []byte("workingset_refault")) {
 				g.Refaults += value
 			}
 		})
 	})
-	f.counter("memory.pressure", func(text []byte) { g.MemoryPressure = psi.Parse(text) })
-	f.counter("io.pressure", func(text []byte) { g.IOPressure = psi.Parse(text) })
+	f.current("memory.pressure", func(text []byte) { g.MemoryPressure = psi.Parse(text) })
+	f.current("io.pressure", func(text []byte) { g.IOPressure = psi.Parse(text) })
 	f.setting("io.max", func(text []byte) { parseIOMax(text, folder+"/io.max", g) })
-	f.counter("io.stat", func(text []byte) { parseIOStat(text, g) })
+	f.current("io.stat", func(text []byte) { parseIOStat(text, g) })
 }
 
 // gauge reads one number; "max" is 0.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -142,22 +143,30 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// Connections are read each second at first, and later as often as the length of the recording needs.
+// Connections are read as often as their cost allows, and less often in a long recording.
+func TestGap(t *testing.T) {
+	for _, c := range []struct{ cost, since, want float64 }{
+		{0, 0, 0}, {.002, 0, 1.6}, {.002, 10, 1.6}, {.002, 40, 4}, {.005, 40, 4}, {.006, 40, 4.8}, {0, 200, longestGap}, {1, 0, longestGap},
+	} {
+		if got := gap(c.cost, c.since); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%g s of CPU time, %g s after the first reading: %g s, want %g", c.cost, c.since, got, c.want)
+		}
+	}
+}
+
+// A table counts the time since its first reading, whenever that was.
 func TestConnectionsAreReadLessOften(t *testing.T) {
 	table := newTable(func(uint32) (int, string) { return 0, "" })
-	var readings []float64 // so far, by second
-	for second := range 200 {
-		r, err := table.Read(kernel{}, float64(second), nil)
-		if err != nil {
+	for _, at := range []float64{1000, 1080} {
+		if _, err := table.Read(kernel{}, at, nil); err != nil {
 			t.Fatal(err)
 		}
-		readings = append(readings, r.Readings)
-	}
-	if readings[10] < 10 {
-		t.Errorf("%g readings in 10 s", readings[10])
-	}
-	if n := readings[199] - readings[99]; n < 100/(longestGap+1) || n > 100/(longestGap-1) {
-		t.Errorf("%g readings in the last 100 s, want one in %d s", n, longestGap)
+		if want := at + (at-1000)*oftenShare; table.due < want {
+			t.Errorf("read at %g s, the next reading is due at %g s, want %g at least", at, table.due, want)
+		}
+		if table.due > at+longestGap {
+			t.Errorf("read at %g s, the next reading is due at %g s", at, table.due)
+		}
 	}
 }
 

@@ -106,7 +106,7 @@ func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
 		if t.readings == 0 {
 			t.began = at
 		}
-		t.due = at + min(longestGap, max((cost-t.waited).Seconds()/costShare, (at-t.began)*oftenShare))
+		t.due = at + gap((cost-t.waited).Seconds(), at-t.began)
 		t.waited = 0
 		t.readings++
 	}
@@ -127,6 +127,11 @@ func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
 		return cmp.Or(cmp.Compare(a.Space, b.Space), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
 	})
 	return r, nil
+}
+
+// gap is the time until the next reading of connections, by the CPU time of the last one and the time since the first, in seconds.
+func gap(cost, since float64) float64 {
+	return min(longestGap, max(cost/costShare, since*oftenShare))
 }
 
 // timed runs a function and tells the CPU time that its thread used.

@@ -48,7 +48,7 @@ func Write(w io.Writer, run Run, format string) error {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
-	names = append(names, Sent, Folder)
+	names = append(names, OTLP, HCIBench)
 	return fmt.Errorf("unknown format %q; known: %s", format, strings.Join(names, ", "))
 }
 
@@ -59,8 +59,8 @@ var formats = []struct {
 
 // Formats that are not for Write: that of HCIBench is a folder, and OTLP is sent.
 const (
-	Folder = "hcibench"
-	Sent   = "otlp"
+	HCIBench = "hcibench"
+	OTLP     = "otlp"
 )
 
 // label is the label of an arm.

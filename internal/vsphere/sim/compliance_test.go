@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
@@ -23,6 +22,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/policy"
 	"plimsoll/internal/difftest"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/live"
 	"plimsoll/internal/vsphere/sim"
 )
@@ -334,7 +334,7 @@ func (d *policies) newDisk(v *mo.VirtualMachine, profile []types.BaseVirtualMach
 func TestFollowingIsJudgingAll(t *testing.T) {
 	t.Parallel()
 	steps := 10
-	if os.Getenv("PLIMSOLL_DEEP") != "" {
+	if effort.Full() {
 		steps = 120
 	}
 	follows, full := newDesk(t, 2, 24, false), newDesk(t, 2, 24, true)

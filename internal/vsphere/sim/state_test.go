@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"github.com/vmware/govmomi/vim25/xml"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/vsphere/sim"
 	"plimsoll/internal/vsphere/sim/state"
 )
@@ -250,7 +250,7 @@ func loaded(t *testing.T, read *state.State) (*sim.Server, *govmomi.Client) {
 func TestStateComesBack(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(1)
-	if os.Getenv("PLIMSOLL_DEEP") != "" {
+	if effort.Full() {
 		seeds = 8
 	}
 	for seed := range seeds {
