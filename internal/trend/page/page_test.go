@@ -91,6 +91,15 @@ func TestOnlyWhatIsFrozenHasAColour(t *testing.T) {
 	}
 }
 
+// The level is that since the last change only where there is one: of two lines in 40 runs, and of none in 5.
+func TestLevelSinceAChange(t *testing.T) {
+	for runs, want := range map[int]int{40: 1, 5: 0} {
+		if got := strings.Count(written(t, made(runs)), " since the last change;"); got != want {
+			t.Errorf("%d runs: %d levels since a change, want %d", runs, got, want)
+		}
+	}
+}
+
 var svg = regexp.MustCompile(`(?s)<svg xmlns.*?</svg>`)
 
 func TestDrawingsAreWellFormed(t *testing.T) {
