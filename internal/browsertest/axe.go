@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// looks are a phone in the dark and a desktop in the light. No style depends on the width and the colours together.
-var looks = []View{{Width: 390, Dark: true}, {Width: 1280}}
+// views are a phone in the dark and a desktop in the light. No style depends on the width and the colours together.
+var views = []View{{Width: 390, Dark: true}, {Width: 1280}}
 
 // run runs the default rules of axe-core, the best practices among them, and returns a line for each element that breaks one. All details are
 // open. Tables have their first rows only, and figures the first of their marks: what breaks a rule in the others does so in these, and minutes
@@ -23,29 +23,29 @@ const run = `(async () => {
 	return found.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary.replace(/\s+/g, " ")));
 })()`
 
-// Barriers lists what breaks a rule of axe-core in the page at an address, on a dark phone and on a light desktop. It leaves the page
+// Violations lists what breaks a rule of axe-core in the page at an address, on a dark phone and on a light desktop. It leaves the page
 // without most rows of its tables. The page may forbid scripts.
-func (b *Browser) Barriers(address string) (broken []string) {
+func (b *Browser) Violations(address string) (broken []string) {
 	b.t.Helper()
 	rules, err := axe()
 	if err != nil {
 		b.t.Fatalf("read axe-core, which ./setup test fetches: %v", err)
 	}
-	for _, v := range looks {
+	for _, v := range views {
 		b.Visit(address, v)
-		broken = append(broken, b.barriers(rules, v)...)
+		broken = append(broken, b.violations(rules, v)...)
 	}
 	return broken
 }
 
-// BarriersOfFile is Barriers of a file.
-func (b *Browser) BarriersOfFile(file string) []string {
+// ViolationsOfFile is Violations of a file.
+func (b *Browser) ViolationsOfFile(file string) []string {
 	b.t.Helper()
-	return b.Barriers(b.address(file))
+	return b.Violations(b.address(file))
 }
 
-// barriers runs the rules on the page that is open.
-func (b *Browser) barriers(rules string, v View) (broken []string) {
+// violations runs the rules on the page that is open.
+func (b *Browser) violations(rules string, v View) (broken []string) {
 	b.t.Helper()
 	var ready bool
 	b.Eval(rules+"\n;true", &ready)

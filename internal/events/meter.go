@@ -14,14 +14,14 @@ type Meter struct {
 	follower *Follower // nil while there is no file
 	reading  Reading
 	last     time.Time // of the last line
-	news     time.Time // when it was read
+	read     time.Time // when it was read
 }
 
 // Reading is what a meter reads.
 type Reading struct {
 	Operations float64 // completed successfully, of all lines that were read
 	Errors     float64
-	// Load is that of the last interval: nil while there is no load, and of a run without news.
+	// Load is that of the last interval: nil while there is no load, and when it is stale.
 	Load *Load
 }
 
@@ -30,7 +30,7 @@ func NewMeter(dir string) *Meter { return &Meter{dir: dir} }
 
 const (
 	mostBatches = 4096             // that one reading takes
-	silence     = 30 * time.Second // without a line, after which an interval is no news
+	staleAfter  = 30 * time.Second // without a line, after which the last interval is stale
 )
 
 // Read reads the events that are new. Its error wraps fs.ErrNotExist if the run has no events, or none any more.
@@ -57,7 +57,7 @@ func (m *Meter) Read(now time.Time) (Reading, error) {
 		}
 	}
 	r := m.reading
-	if now.Sub(m.last) >= silence && now.Sub(m.news) >= silence { // the clock of its host may differ from ours
+	if now.Sub(m.last) >= staleAfter && now.Sub(m.read) >= staleAfter { // the clock of its host may differ from ours
 		r.Load = nil
 	}
 	return r, nil
@@ -77,9 +77,9 @@ func (m *Meter) add(b Batch, now time.Time) {
 	}
 	switch {
 	case b.Anew:
-		m.news = time.Time{} // it may be old
+		m.read = time.Time{} // it may be old
 	case len(b.Lines) > 0:
-		m.news = now
+		m.read = now
 	}
 }
 

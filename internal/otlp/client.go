@@ -49,7 +49,7 @@ func (c *Client) Send(ctx context.Context, b Batch) (o Outcome, err error) {
 		if err != nil {
 			return o, fmt.Errorf("encode metrics: %w", err)
 		}
-		answer, err := c.insist(ctx, body)
+		answer, err := c.postWithRetries(ctx, body)
 		if err != nil {
 			return o, fmt.Errorf("send metrics to %s: %w", c.Address(), err)
 		}
@@ -62,13 +62,13 @@ func (c *Client) Send(ctx context.Context, b Batch) (o Outcome, err error) {
 	return o, nil
 }
 
-// insist sends a request until it is taken, or refused for good.
-func (c *Client) insist(ctx context.Context, body []byte) (partial, error) {
+// postWithRetries sends a request until it is taken, or refused for good.
+func (c *Client) postWithRetries(ctx context.Context, body []byte) (partial, error) {
 	next := firstPause
 	for try := 1; ; try++ {
 		p, err := c.post(ctx, body)
 		var later *refusal
-		if err == nil || ctx.Err() != nil || !errors.As(err, &later) || !later.passing {
+		if err == nil || ctx.Err() != nil || !errors.As(err, &later) || !later.retryable {
 			return p, err
 		}
 		pause := next/2 + rand.N(next) // collectors recover better from clients that do not return together
@@ -90,9 +90,9 @@ func (c *Client) insist(ctx context.Context, body []byte) (partial, error) {
 
 // refusal is a request that was not taken.
 type refusal struct {
-	err     error
-	passing bool          // it may be repeated
-	after   time.Duration // that the collector asks for; 0 for none
+	err       error
+	retryable bool          // it may be repeated
+	after     time.Duration // that the collector asks for; 0 for none
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -129,12 +129,12 @@ func (c *Client) post(ctx context.Context, body []byte) (partial, error) {
 		if errors.As(err, &at) { // it has the address once more
 			err = at.Err
 		}
-		return partial{}, &refusal{err: err, passing: true}
+		return partial{}, &refusal{err: err, retryable: true}
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return partial{}, &refusal{err: fmt.Errorf("read its answer: %w", err), passing: true}
+		return partial{}, &refusal{err: fmt.Errorf("read its answer: %w", err), retryable: true}
 	}
 	if answer.StatusCode/100 == 2 {
 		return taken(text)
@@ -171,7 +171,7 @@ func refused(answer *http.Response, text []byte, now time.Time) error {
 	r := &refusal{after: retryAfter(answer.Header.Get("Retry-After"), now)}
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		r.passing = true
+		r.retryable = true
 	case http.StatusUnauthorized, http.StatusForbidden:
 		said += "; credentials are headers in OTEL_EXPORTER_OTLP_HEADERS"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:

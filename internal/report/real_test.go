@@ -28,8 +28,8 @@ func TestInBrowser(t *testing.T) {
 			holds(t, b, name, v)
 		}
 		if name == "cluster" { // which has nearly all parts of a report; one takes a second per view
-			for _, barrier := range b.BarriersOfFile(file) {
-				t.Errorf("%s: %s", name, barrier)
+			for _, violation := range b.ViolationsOfFile(file) {
+				t.Errorf("%s: %s", name, violation)
 			}
 		}
 	}
@@ -106,10 +106,10 @@ func TestBrowserNoticesBreaches(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	barriers := strings.Join(b.BarriersOfFile(file), "\n")
+	violations := strings.Join(b.ViolationsOfFile(file), "\n")
 	for _, rule := range []string{"html-has-lang", "button-name", "color-contrast", "heading-order"} {
-		if n := strings.Count(barriers, rule+": "); n != 2 {
-			t.Errorf("axe-core sees a breach of %s in %d of 2 views: %s", rule, n, barriers)
+		if n := strings.Count(violations, rule+": "); n != 2 {
+			t.Errorf("axe-core sees a breach of %s in %d of 2 views: %s", rule, n, violations)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (m *meters) families(runs []history.Run, now time.Time) []exposition.Family
 	}
 	rate, failed := interval("operations_per_second", second, "Successful operations per second"), interval("errors_per_second", second, "Failed operations per second")
 	p50, p99 := interval("p50_seconds", "seconds", "Median response time"), interval("p99_seconds", "seconds", "99th percentile of response times")
-	for _, g := range m.going(runs) {
+	for _, g := range m.running(runs) {
 		reading, err := g.meter.Read(now)
 		if err != nil {
 			continue // it has no events yet, or none any more
@@ -58,8 +58,8 @@ type metered struct {
 	meter *events.Meter
 }
 
-// going are the runs that go on, with their meters. Those of others are closed.
-func (m *meters) going(runs []history.Run) (all []metered) {
+// running are the runs that go on, with their meters. Those of others are closed.
+func (m *meters) running(runs []history.Run) (all []metered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := map[string]*events.Meter{}
@@ -84,4 +84,4 @@ func (m *meters) going(runs []history.Run) (all []metered) {
 	return all
 }
 
-func (m *meters) close() { m.going(nil) }
+func (m *meters) close() { m.running(nil) }

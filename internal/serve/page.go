@@ -44,7 +44,7 @@ func newPages() (*pages, error) {
 type answer struct {
 	title, badge string
 	template     string // of the page's content
-	dated        bool   // the page changes with the runs, and says of when it is
+	dated        bool   // the page shows the time of its state
 	content      any
 	json         any    // the same for programs
 	to           string // path to which the request is redirected

@@ -50,8 +50,8 @@ func TestInBrowser(t *testing.T) {
 		if name == "report" || name == "filtered" { // which has tests of its own, and is the list again
 			continue
 		}
-		for _, barrier := range browser.Barriers(s.url + path) {
-			t.Errorf("%s: %s", name, barrier)
+		for _, violation := range browser.Violations(s.url + path) {
+			t.Errorf("%s: %s", name, violation)
 		}
 	}
 	walked(t, s, browser)

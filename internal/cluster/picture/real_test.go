@@ -29,7 +29,7 @@ func TestInBrowser(t *testing.T) {
 		if name != "lab" { // the others differ in size alone
 			continue
 		}
-		for _, barrier := range b.BarriersOfFile(file) {
+		for _, barrier := range b.ViolationsOfFile(file) {
 			t.Errorf("%s: %s", name, barrier)
 		}
 	}

@@ -89,7 +89,7 @@ func TestInBrowser(t *testing.T) {
 		}
 	}
 	running := "http://" + s.address + "/run/1/live/"
-	barriers(t, b, "a run that goes on", running)
+	violations(t, b, "a run that goes on", running)
 	asServed(t, b, running)
 	b.Visit(running, browsertest.View{Width: 1280})
 	until(t, b, "the stream is open again", `document.getElementById("connection").textContent === "Updated every second."`)
@@ -116,13 +116,13 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, b, "the report follows", `document.title === "report"`)
-	barriers(t, b, "a run that has ended", running)
+	violations(t, b, "a run that has ended", running)
 }
 
-func barriers(t *testing.T, b *browsertest.Browser, what, address string) {
+func violations(t *testing.T, b *browsertest.Browser, what, address string) {
 	t.Helper()
-	for _, barrier := range b.Barriers(address) {
-		t.Errorf("%s: %s", what, barrier)
+	for _, violation := range b.Violations(address) {
+		t.Errorf("%s: %s", what, violation)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestConnectionsAreReadLessOften(t *testing.T) {
 		if _, err := table.Read(kernel{}, at, nil); err != nil {
 			t.Fatal(err)
 		}
-		if want := at + (at-1000)*oftenShare; table.due < want {
+		if want := at + (at-1000)*gapShare; table.due < want {
 			t.Errorf("read at %g s, the next reading is due at %g s, want %g at least", at, table.due, want)
 		}
 		if table.due > at+longestGap {

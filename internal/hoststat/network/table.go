@@ -23,9 +23,9 @@ const (
 	// longestGap bounds the seconds between two readings, so that a short recording has two:
 	// 50,000 connections then take 1.6 % of a CPU.
 	longestGap = 8
-	// oftenShare is the share of the time since the first reading that may pass between two: a long
+	// gapShare is the share of the time since the first reading that may pass between two: a long
 	// recording needs no more of them than a short one.
-	oftenShare = 1. / 10
+	gapShare = 1. / 10
 	// waitShare is the same for connections in TIME_WAIT, which change little.
 	waitShare = 1. / 2000
 )
@@ -131,7 +131,7 @@ func (t *table) Read(k Kernel, at float64, spaces []int) (*Reading, error) {
 
 // gap is the time until the next reading of connections, by the CPU time of the last one and the time since the first, in seconds.
 func gap(cost, since float64) float64 {
-	return min(longestGap, max(cost/costShare, since*oftenShare))
+	return min(longestGap, max(cost/costShare, since*gapShare))
 }
 
 // timed runs a function and tells the CPU time that its thread used.

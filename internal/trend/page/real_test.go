@@ -33,8 +33,8 @@ func TestInBrowser(t *testing.T) {
 		if runs != 40 { // the others differ in length alone
 			continue
 		}
-		for _, barrier := range b.BarriersOfFile(file) {
-			t.Errorf("%d runs: %s", runs, barrier)
+		for _, violation := range b.ViolationsOfFile(file) {
+			t.Errorf("%d runs: %s", runs, violation)
 		}
 	}
 }
