@@ -27,12 +27,30 @@ func newMachine(f *fleet, of fabric.Member) *machine {
 	return m
 }
 
+// connect waits for the agent and connects to it. An agent that leaves meanwhile is waited for again:
+// nothing was asked of it yet.
 func (m *machine) connect(ctx context.Context) (*remote.Machine, error) {
 	ctx, cancel := m.fleet.patience(ctx, m.fleet.settings)
 	defer cancel()
-	if _, err := m.fleet.room.Lab.AwaitAll(ctx, m.joined); err != nil {
-		return nil, fmt.Errorf("wait for agent %s, which left: %w", m.Name(), err)
+	lab := m.fleet.room.Lab
+	for {
+		if _, err := lab.AwaitAll(ctx, m.joined); err != nil {
+			return nil, fmt.Errorf("wait for agent %s, which left: %w", m.Name(), err)
+		}
+		left, _ := lab.Gone(m.member.ID)
+		far, err := m.dial(ctx)
+		if err == nil {
+			return far, nil
+		}
+		select {
+		case <-left:
+		default:
+			return nil, err
+		}
 	}
+}
+
+func (m *machine) dial(ctx context.Context) (*remote.Machine, error) {
 	stream, err := m.fleet.room.Lab.Dial(m.member.ID)
 	if err != nil {
 		return nil, err
