@@ -16,6 +16,8 @@ func All() []chart.Figure {
 			Doc: "Above, the mean of each arm with its 95 % interval, and a dot for each run in the order of execution. Below, its tail latency. A hatched arm missed a declared limit or has no valid trial."},
 		{Name: "rate-latency", Place: chart.InFigures, Table: rateLatencyTable, Draw: drawRateLatency,
 			Doc: "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
+		{Name: "tiles", Place: chart.InFigures, Table: tilesTable, Draw: drawTiles,
+			Doc: "Each point is the load of one number of tiles; hollow points missed a limit. On the line every tile scores as on an idle machine. The table has the limit that was missed, with its group and tile."},
 		{Name: "scale-out", Place: chart.InFigures, Table: scaleOutTable, Draw: drawScaleOut,
 			Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."},
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,
