@@ -213,7 +213,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 			return err
 		}
 		if err := a.session.tiles.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
-			return fault.Voids(err)
+			return err
 		}
 	}
 	if err := a.prepare(ctx); err != nil {

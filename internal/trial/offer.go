@@ -15,10 +15,7 @@ import (
 // underLoad runs the load with the event in its middle, and reads the counters at its end.
 func (a *attempt) underLoad(ctx context.Context, run func(context.Context) error, before time.Duration, from time.Time) error {
 	err := a.event.During(ctx, a.recorder, func() error {
-		if a.study.Load.Growth.Tiles() { // each load is one of all machines
-			return run(ctx)
-		}
-		err := a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, func() error { return run(ctx) })
+		err := tiling{a}.beside(ctx, func() error { return run(ctx) })
 		seconds := time.Since(from).Seconds() // an event may last beyond the load
 		a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
 		a.session.services.Observe(ctx, a.record, seconds)

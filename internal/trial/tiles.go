@@ -17,10 +17,11 @@ import (
 )
 
 // tiling is a trial of tiles. For a trial without, amid adds nothing to the work and judge does nothing.
-type tiling struct{ *attempt }
+type tiling struct{ of *attempt }
 
 // Scale has the machines of so many tiles, and their services, running, and no others.
-func (a tiling) Scale(ctx context.Context, tiles int) error {
+func (t tiling) Scale(ctx context.Context, tiles int) error {
+	a := t.of
 	if len(a.crew.Subject()) == tiles {
 		return nil
 	}
@@ -43,14 +44,25 @@ func (a tiling) Scale(ctx context.Context, tiles int) error {
 }
 
 // amid does some work with the services of all tiles guarded, and management operations beside it.
-func (a tiling) amid(ctx context.Context, work func(context.Context) error) error {
+func (t tiling) amid(ctx context.Context, work func(context.Context) error) error {
+	a := t.of
 	return a.session.tiles.Guard(ctx, func(ctx context.Context) error {
 		return a.session.tiles.Alongside(ctx, a.managed, a.crew, work)
 	})
 }
 
+// beside runs the load of the subject, and those of other groups beside it. Each load of a growth of tiles is one of all machines.
+func (t tiling) beside(ctx context.Context, subject func() error) error {
+	a := t.of
+	if a.study.Load.Growth.Tiles() {
+		return subject()
+	}
+	return a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, subject)
+}
+
 // managedIn are the operations that were completed in a window of a load that began at an instant.
-func (a tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed) {
+func (t tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed) {
+	a := t.of
 	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * 1e9)) }
 	rates := a.managed.PerHour(at(w.Cut), at(w.End))
 	for _, o := range a.study.Operations {
@@ -60,7 +72,8 @@ func (a tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed
 }
 
 // judgeProbe holds the members of tiles against their limits after a probe; nil without tiles.
-func (a tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
+func (t tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
+	a := t.of
 	if !a.study.Load.Growth.Tiles() {
 		return nil
 	}
@@ -78,9 +91,9 @@ func (a tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
 			}
 		}
 		ended := a.record.Start.Add(time.Duration(p.Ended * 1e9))
-		out, err := tile.Judge(all, a.managedIn(ended.Add(-time.Duration(w.End*1e9)), w))
+		out, err := tile.Judge(all, t.managedIn(ended.Add(-time.Duration(w.End*1e9)), w))
 		if err != nil {
-			return a.tooShort(err)
+			return t.tooShort(err)
 		}
 		p.Values, p.Passed = out.Values, len(out.Missed) == 0
 		if !p.Passed {
@@ -91,7 +104,8 @@ func (a tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
 }
 
 // tooShort is the error of a window that cannot tell a limit: a mistake of the study, which its first trial shows.
-func (a tiling) tooShort(err error) error {
+func (t tiling) tooShort(err error) error {
+	a := t.of
 	if unknown := (*tile.Unknown)(nil); errors.As(err, &unknown) && a.record.Trial == 1 {
 		return fault.Refuse("%w", unknown)
 	}
@@ -100,7 +114,8 @@ func (a tiling) tooShort(err error) error {
 
 // judge enters in the record how many tiles met their limits, and their score: by the work of their members, or by
 // the probes of a growth.
-func (a tiling) judge() error {
+func (t tiling) judge() error {
+	a := t.of
 	if !a.study.Tiled() {
 		return nil
 	}
@@ -111,11 +126,11 @@ func (a tiling) judge() error {
 			continue
 		}
 		number[p.Group]++
-		all = append(all, tile.Work{Tile: number[p.Group], Group: a.groupOf(p.Group), Rate: p.Rate, Values: p.Values})
+		all = append(all, tile.Work{Tile: number[p.Group], Group: t.groupOf(p.Group), Rate: p.Rate, Values: p.Values})
 	}
-	out, err := tile.Judge(all, a.managedIn(a.began, a.record.Window))
+	out, err := tile.Judge(all, t.managedIn(a.began, a.record.Window))
 	if err != nil {
-		return a.tooShort(err)
+		return t.tooShort(err)
 	}
 	lead, own := a.crew.Lead().Group.Name, map[string]float64{}
 	for _, m := range a.kind.Metrics { // of the first group, whose names have no prefix so far
@@ -136,7 +151,8 @@ func (a tiling) judge() error {
 
 // enterScores enters the scores of the number of tiles that a growth found: the mean of the probes that confirmed it or,
 // without any, of all with so many tiles.
-func (a tiling) enterScores() {
+func (t tiling) enterScores() {
+	a := t.of
 	if !a.study.Tiled() {
 		return
 	}
@@ -161,7 +177,8 @@ func (a tiling) enterScores() {
 }
 
 // groupOf finds a group of the arm by name.
-func (a tiling) groupOf(name string) (g study.Group) {
+func (t tiling) groupOf(name string) (g study.Group) {
+	a := t.of
 	for _, m := range a.crew {
 		if m.Group.Name == name {
 			return m.Group
@@ -171,7 +188,8 @@ func (a tiling) groupOf(name string) (g study.Group) {
 }
 
 // demand is that of all machines of the subject together. In tiles each has the whole rate.
-func (a tiling) demand(intervals []measure.Interval) load.Demand {
+func (t tiling) demand(intervals []measure.Interval) load.Demand {
+	a := t.of
 	subject := len(a.crew.Subject())
 	d := drive.DemandOf(a.load, subject, intervals)
 	if a.study.Tiled() {

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/growth"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/study"
 )
 
@@ -38,16 +39,17 @@ func (s *Search) grow(ctx context.Context) error {
 			s.carried(g.Answer())
 			return nil
 		}
+		units := fmt.Sprintf("%d %s", want.Units, quantity.Plural(want.Units, unit))
 		if err := fleet.Scale(ctx, want.Units); err != nil {
-			return fmt.Errorf("have %d %ss: %w", want.Units, unit, err)
+			return fmt.Errorf("have %s: %w", units, err)
 		}
 		if want.Units != servers { // those that were just started are empty, and not at rest
 			if err := s.Trial.Fill(ctx); err != nil {
-				return fmt.Errorf("%d %ss: %w", want.Units, unit, err)
+				return fmt.Errorf("%s: %w", units, err)
 			}
 		}
 		servers = want.Units
-		s.Say(fmt.Sprintf("%d %ss", want.Units, unit))
+		s.Say(units)
 		p, err := s.probeSize(ctx, want)
 		if err != nil {
 			return err

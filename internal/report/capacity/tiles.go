@@ -1,4 +1,4 @@
-package figure
+package capacity
 
 import (
 	"fmt"
@@ -8,13 +8,19 @@ import (
 	"plimsoll/internal/report/chart"
 )
 
+// Tiles is the figure of a growth of tiles.
+func Tiles() chart.Figure {
+	return chart.Figure{Name: "tiles", Place: chart.InFigures, Table: tilesTable, Draw: drawTiles,
+		Doc: "Each point is the load of one number of tiles; hollow points missed a limit. On the line every tile scores as on an idle machine. The table has the limit that was missed, with its group and tile."}
+}
+
 // tilesTable has each number of tiles that a growth tried.
 func tilesTable(s *report.Sources) (chart.Table, bool) {
 	if s.Study == nil || !s.Study.Load.Growth.Tiles() {
 		return chart.Table{}, false
 	}
 	score := measure.Score
-	t := chart.Table{Ramp: ramp(s), Name: "tiles", Title: "Score by the number of tiles", Columns: []chart.Column{
+	t := chart.Table{Name: "tiles", Title: "Score by the number of tiles", Columns: []chart.Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"}, {Name: "tiles", Unit: "1"}, {Name: score, Unit: "1"}, {Name: measure.Worst, Unit: "1"},
 		{Name: measure.Fairness, Unit: "1"}, {Name: measure.Kept, Unit: "1"}, {Name: "carried"}, {Name: "reason"},
 	}}
