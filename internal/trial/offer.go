@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -22,6 +23,9 @@ func (a *attempt) underLoad(ctx context.Context, run func(context.Context) error
 		a.session.tiles.Observe(ctx, a.record)
 		return err
 	})
+	if refused := (*fault.Refusal)(nil); errors.As(err, &refused) {
+		return err
+	}
 	return fault.Voids(err)
 }
 
