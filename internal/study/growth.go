@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -14,13 +15,20 @@ const instancesSetting = "instances"
 // MostInstances is the largest number of servers.
 const MostInstances = 4096
 
-// Growth adds servers, each with the load of the study, until one more misses the limits.
+// Growth adds units until one more misses the limits: servers, each with the load of the study, or units of the load itself.
 type Growth struct {
-	Within []Limit `json:"within"` // each with a Max
-	From   int     `json:"from"`   // servers to begin with
-	Step   int     `json:"step"`   // servers added at a time
-	To     int     `json:"to"`     // largest number of servers
+	Unit   string  `json:"unit,omitempty"` // of the workload, such as session; empty for servers
+	Within []Limit `json:"within"`         // each with a Max
+	From   int     `json:"from"`           // units to begin with
+	Step   int     `json:"step"`           // units added at a time
+	To     int     `json:"to"`             // largest number of units
 }
+
+// Units is what is added, in the plural.
+func (g *Growth) Units() string { return cmp.Or(g.Unit, server) + "s" }
+
+// server is the unit of a growth that adds servers.
+const server = "server"
 
 // Sought is the metric that a search for a peak, or a growth, determines.
 func (l Load) Sought() (m measure.Metric, ok bool) {
@@ -43,13 +51,14 @@ func (g *Growth) windows(whole bool) float64 {
 }
 
 var growthKeys = []Key{
+	{"unit", "what is added: server, or a unit of the workload such as session; default what the workload supports"},
 	{"within", "upper limits: {METRIC: value}; host.cpu is the utilisation of the host's CPUs"},
-	{"from", "initial number of servers; default 1"},
-	{"step", "servers added at a time; default 1"},
-	{"to", "largest number of servers"},
+	{"from", "initial number of units; default 1"},
+	{"step", "units added at a time; default 1"},
+	{"to", "largest number of units"},
 }
 
-// growth parses the search for the largest number of servers.
+// growth parses the search for the largest number of units.
 func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	keys := lr.r.table(e.value, "load.growth", names(growthKeys))
 	if kind == nil {
@@ -57,12 +66,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	}
 	g := &Growth{From: 1, Step: 1}
 	s.Load.Growth = g
-	if !lr.multiplies(s) || !kind.Spreads {
-		lr.r.in.Complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
-		return
-	}
-	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
-		lr.r.in.Complain(e.key, "load: the growth sets the number of servers: omit %s.%s", s.Service.Kind, instancesSetting)
+	if !lr.unit(e, keys, s, kind) {
 		return
 	}
 	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
@@ -70,7 +74,7 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 			text, _ := lr.r.scalar(e.value, name)
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > MostInstances {
-				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, MostInstances)
+				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of %s from 1 to %d", name, text, g.Units(), MostInstances)
 				return
 			}
 			*into = n
@@ -82,6 +86,45 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 		return
 	}
 	g.Within = lr.within(within, append([]measure.Metric{measure.HostCPU()}, kind.Metrics...))
+	const errors = "errors" // units of the load that fail do not make the others faster
+	if g.Unit != "" && !slices.ContainsFunc(g.Within, func(l Limit) bool { return l.Metric == errors }) {
+		g.Within = append(g.Within, Limit{Metric: errors, Unit: "1/s", Max: new(float64)})
+	}
+}
+
+// unit parses what a growth adds, and returns false for what the study cannot add.
+func (lr loadReader) unit(growth entry, keys map[string]entry, s *Study, kind *workload.Kind) bool {
+	name, known := server, []string{server}
+	if own := kind.Unit; own != nil {
+		if known = append(known, own.Name); !kind.Spreads {
+			name = own.Name
+		}
+	}
+	if e, ok := keys["unit"]; ok {
+		if name, ok = lr.r.scalar(e.value, "unit"); ok && !slices.Contains(known, name) {
+			lr.r.in.Unknown(e.value, "unknown unit", name, known)
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	owner, setting, given := s.Workload.Kind, instancesSetting, s.Workload.Settings
+	switch {
+	case name != server:
+		s.Load.Growth.Unit, setting = name, kind.Unit.Setting
+	case !lr.multiplies(s) || !kind.Spreads:
+		lr.r.in.Complain(growth.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
+		return false
+	default:
+		owner, given = s.Service.Kind, s.Service.Settings
+	}
+	_, set := given[setting]
+	if set || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService == (name == server) && f.Group == "" && f.Parameter == setting }) {
+		lr.r.in.Complain(growth.key, "load: the growth sets the number of %s: omit %s.%s", s.Load.Growth.Units(), owner, setting)
+		return false
+	}
+	return true
 }
 
 // multiplies reports whether the service of the study can have several servers.

@@ -80,7 +80,8 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 	case s.Study.Load.Peak != nil:
 		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}. The first fifth of each is discarded.")
 	case s.Study.Load.Growth != nil:
-		return s.Say(many + "it adds servers, each with the same load, until one more misses the limits twice. Each number of servers is loaded for at least {study/window}, after a first fifth that is discarded.")
+		units := s.Study.Load.Growth.Units()
+		return s.Say(many + "it adds " + units + ", each with the same load, until one more misses the limits twice. Each number of " + units + " is loaded for at least {study/window}, after a first fifth that is discarded.")
 	}
 	return s.Say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + loop(s.Study))
 }
@@ -192,7 +193,7 @@ func Asked(s *report.Sources) []Line {
 	case st.Load.Peak != nil:
 		load = "search for the highest rate with " + kept(st.Load.Peak.Within)
 	case st.Load.Growth != nil:
-		load = "servers are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
+		load = st.Load.Growth.Units() + " are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
 	}
 	lines = append(lines, Line{"Load", load})
 	var heads []string

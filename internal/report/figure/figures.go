@@ -15,7 +15,7 @@ func All() []chart.Figure {
 		{Name: "throughput", Place: chart.InFigures, Table: barsTable, Draw: drawBars,
 			Doc: "Above, the mean of each arm with its 95 % interval, and a dot for each run in the order of execution. Below, its tail latency. A hatched arm missed a declared limit or has no valid trial."},
 		{Name: "rate-latency", Place: chart.InFigures, Table: rateLatencyTable, Draw: drawRateLatency,
-			Doc: "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
+			Doc: "Each point is one offered rate, or one number of servers or sessions; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
 		{Name: "scale-out", Place: chart.InFigures, Table: scaleOutTable, Draw: drawScaleOut,
 			Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."},
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,

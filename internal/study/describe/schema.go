@@ -229,9 +229,9 @@ func loadSchema() schema {
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
 	servers := schema{"type": "integer", "minimum": 1, "maximum": study.MostInstances}
 	properties := schema{
-		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(),
+		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(), study.RampSetting: fieldSchema(parameter.Field{Kind: parameter.KindDuration}),
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
-		"growth": object(schema{"within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
+		"growth": object(schema{"unit": plainSchema(), "within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
 	}
 	for _, k := range study.LoadKeys {
 		describe(properties[k.Name].(schema), k.Doc)
