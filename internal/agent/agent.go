@@ -30,6 +30,8 @@ type Job struct {
 	Seed     uint64                   `json:"seed"`               // seed of the study's data
 	Targets  map[string]load.Endpoint `json:"targets,omitempty"`  // addresses of the service, by protocol
 	Together bool                     `json:"together,omitempty"` // the load waits for its start time
+	// Calibrate has the load calibrated, which must be a workload.Calibrated, instead of run.
+	Calibrate bool `json:"calibrate,omitempty"`
 }
 
 // start answers a worker that is ready.

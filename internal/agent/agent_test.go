@@ -105,6 +105,19 @@ func (c *counter) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 	return nil
 }
 
+// Calibration and Calibrate say what is asked of them.
+func (c *counter) Calibration(context.Context, workload.Env) (time.Duration, error) {
+	return time.Minute, nil
+}
+
+func (c *counter) Calibrate(_ context.Context, env workload.Env) error {
+	env.Log("calibrated in %s", env.Dir)
+	if c.fault == "error" {
+		return errors.New("no base")
+	}
+	return nil
+}
+
 func machine(t *testing.T) platform.Machine {
 	t.Helper()
 	p, err := local.Kind().Open(t.Context(), nil, 1)
@@ -154,6 +167,20 @@ func TestTheLabGetsAllThatTheWorkerMeasured(t *testing.T) {
 	}
 	if got := strings.Join(logged, "\n"); got != "seed 9, folder /tmp/x, target 127.0.0.1:1" {
 		t.Errorf("logged %q", got)
+	}
+}
+
+func TestALoadIsCalibrated(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]string{"nothing": "", "error": "no base"} {
+		said := ""
+		j := job(fault, 1)
+		j.Calibrate = true
+		out := measure.NewRecorder(nil)
+		err := Run(t.Context(), Env{Machine: machine(t), Log: func(format string, args ...any) { said = fmt.Sprintf(format, args...) }}, j, out)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want || said != "calibrated in /tmp/x" || len(out.Intervals()) > 0 {
+			t.Errorf("%s: %v, %q, %d intervals", fault, err, said, len(out.Intervals()))
+		}
 	}
 }
 

@@ -103,10 +103,18 @@ func (w *worker) run(ctx context.Context, job Job, kinds []workload.Kind) error 
 	if err != nil {
 		return err
 	}
-	return l.Run(ctx, workload.Env{
+	env := workload.Env{
 		Dir: job.Dir, Seed: job.Seed, Target: targets(job.Targets),
 		Log: func(format string, args ...any) { w.send(message{Log: fmt.Sprintf(format, args...)}) },
-	}, job.Stage, w.recorder)
+	}
+	if !job.Calibrate {
+		return l.Run(ctx, env, job.Stage, w.recorder)
+	}
+	c, ok := l.(workload.Calibrated)
+	if !ok {
+		return fmt.Errorf("workload %q has nothing to calibrate", job.Workload)
+	}
+	return c.Calibrate(ctx, env)
 }
 
 func targets(known map[string]load.Endpoint) func(string) (load.Endpoint, error) {

@@ -76,6 +76,13 @@ type Caller interface {
 	Close() error
 }
 
+// Joiner is a Caller that has something to do before its first operation in a load, such as to wait for its turn: Join returns
+// when it is ready. What that takes belongs to no operation. An error fails the operation that it would have begun with, and it
+// performs none. The context ends with the stage.
+type Joiner interface {
+	Join(ctx context.Context) error
+}
+
 // Think is the think time of a user in a closed loop.
 type Think struct {
 	Mean        time.Duration // 0 is no think time

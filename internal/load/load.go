@@ -24,6 +24,7 @@ type Demand struct {
 	Think       time.Duration // think time between operations of a closed loop
 	Drawn       float64       // operations between two think times, if these are random; 0 if constant
 	Classes     []Class       // at least one
+	Ramps       bool          // operations in flight grow to Concurrency over the load, which has no steady state
 }
 
 // Chance is the random error of Little's law, N = X*(R+Z), with random think times, as a share

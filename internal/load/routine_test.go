@@ -242,6 +242,51 @@ func TestACallerThatFailsAtOnceDoesNotSpin(t *testing.T) {
 	}
 }
 
+// joiner is a client that joins a load after a while, or never.
+type joiner struct {
+	load.Caller
+	wait   time.Duration
+	fails  error
+	joined *atomic.Int64
+}
+
+func (j *joiner) Join(ctx context.Context) error {
+	if j.fails != nil {
+		return j.fails
+	}
+	select {
+	case <-time.After(j.wait):
+		j.joined.Add(1)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// What a client does before its first operation is in no operation; one that cannot join fails once.
+func TestCallersJoin(t *testing.T) {
+	t.Parallel()
+	joined := &atomic.Int64{}
+	made := func(waits []time.Duration, fails error) load.Job {
+		j, _ := clients(&library{}, load.Job{Connections: len(waits), Think: load.Think{Mean: time.Millisecond}})
+		caller := j.Caller
+		j.Caller = func(ctx context.Context, number int) (load.Caller, error) {
+			c, err := caller(ctx, number)
+			if err != nil {
+				return nil, err
+			}
+			return &joiner{Caller: c, wait: waits[number], fails: fails, joined: joined}, nil
+		}
+		return j
+	}
+	if s := run(t, made([]time.Duration{0, 20 * time.Millisecond, time.Hour}, nil)); s.operations == 0 || s.errors != 0 || joined.Load() != 2 {
+		t.Errorf("%+v, %d joined", s, joined.Load())
+	}
+	if s := run(t, made([]time.Duration{0}, errors.New("no desk"))); s.operations != 0 || s.errors != 1 || !strings.Contains(s.checks["connections"].Detail, "no desk") {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A client library that ignores its context does not keep the load.
 func TestADeafCaller(t *testing.T) {
 	t.Parallel()

@@ -119,7 +119,7 @@ func PeakMetric() Metric {
 
 // GrowthMetric is the metric of a growth.
 func GrowthMetric() Metric {
-	return Metric{"carried", "1", "number of servers that met the limits of the growth", HigherIsBetter}
+	return Metric{"carried", "1", "number of servers, or of units of the load such as sessions, that met the limits of the growth", HigherIsBetter}
 }
 
 // TilesMetric is the metric of a growth that adds tiles, and of a study of several.
@@ -221,7 +221,7 @@ func QuantileOf(name string) (q float64, ok bool) {
 
 // otherTimes reports whether a prefix is of times other than response times.
 func otherTimes(prefix string) bool {
-	return slices.ContainsFunc([]string{"lag.", "service.", "held.", "queue.", "run."}, func(of string) bool { return strings.HasSuffix("."+prefix, "."+of) })
+	return slices.ContainsFunc([]string{"lag.", "service.", "held.", "queue.", "run.", "loop."}, func(of string) bool { return strings.HasSuffix("."+prefix, "."+of) })
 }
 
 // Percent writes a share as a percentage.

@@ -1,9 +1,11 @@
 package study
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
+	"plimsoll/internal/document"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
@@ -14,17 +16,23 @@ const instancesSetting = "instances"
 // MostInstances is the largest number of servers.
 const MostInstances = 4096
 
-// Growth adds units until one more misses the limits: servers, each with the load of the study, or tiles.
+// Growth adds units until one more misses the limits: servers, each with the load of the study, units of the load itself, or tiles.
 type Growth struct {
-	Unit   string  `json:"unit,omitempty"` // TileUnit; empty for servers
+	Unit   string  `json:"unit,omitempty"` // of the workload, such as session, or TileUnit; empty for servers
 	Within []Limit `json:"within"`         // each with a Max; of tiles the groups have them
 	From   int     `json:"from"`           // units to begin with
 	Step   int     `json:"step"`           // units added at a time
 	To     int     `json:"to"`             // largest number of units
 }
 
+// Units is what is added, in the plural.
+func (g *Growth) Units() string { return cmp.Or(g.Unit, server) + "s" }
+
 // Tiles reports whether the units are tiles.
 func (g *Growth) Tiles() bool { return g != nil && g.Unit == TileUnit }
+
+// server is the unit of a growth that adds servers.
+const server = "server"
 
 // Sought is the metric that a search for a peak, or a growth, determines.
 func (l Load) Sought() (m measure.Metric, ok bool) {
@@ -49,7 +57,7 @@ func (g *Growth) windows(whole bool) float64 {
 }
 
 var growthKeys = []Key{
-	{"unit", "what is added: server, the default, or tile: one machine of each group"},
+	{"unit", "what is added: server, or a unit of the workload such as session, or tile, one machine of each group; default what the workload supports"},
 	{"within", "upper limits: {METRIC: value}; host.cpu is the utilisation of the host's CPUs. For tiles: groups, the limits of each group"},
 	{"from", "initial number of units; default 1"},
 	{"step", "units added at a time; default 1"},
@@ -64,22 +72,17 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 	}
 	g := &Growth{From: 1, Step: 1}
 	s.Load.Growth = g
-	if !lr.unit(keys, g) || !lr.bounds(keys, g) {
+	tiled := s.Tiled() || named(keys["unit"].value, TileUnit)
+	if tiled {
+		g.Unit = TileUnit
+	}
+	if tiled && !lr.tileUnit(keys) || !tiled && !lr.unit(e, keys, s, kind) || !lr.bounds(keys, g) {
 		return
 	}
-	if g.Tiles() || s.Tiled() {
-		g.Unit = TileUnit
+	if tiled {
 		if err := lr.tileGrowth(keys, s, g); err != nil {
 			lr.r.in.Complain(e.key, "load.growth: %v", err)
 		}
-		return
-	}
-	if !lr.multiplies(s) || !kind.Spreads {
-		lr.r.in.Complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
-		return
-	}
-	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
-		lr.r.in.Complain(e.key, "load: the growth sets the number of servers: omit %s.%s", s.Service.Kind, instancesSetting)
 		return
 	}
 	within, ok := keys["within"]
@@ -88,27 +91,49 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 		return
 	}
 	g.Within = lr.within(within, append([]measure.Metric{measure.HostCPU()}, kind.Metrics...))
+	const errors = "errors" // units of the load that fail do not make the others faster
+	if g.Unit != "" && !slices.ContainsFunc(g.Within, func(l Limit) bool { return l.Metric == errors }) {
+		g.Within = append(g.Within, Limit{Metric: errors, Unit: "1/s", Max: new(float64)})
+	}
 }
 
-// unit parses the unit of a growth.
-func (lr loadReader) unit(keys map[string]entry, g *Growth) bool {
-	e, ok := keys["unit"]
-	if !ok {
-		return true
+// unit parses what a growth adds, and returns false for what the study cannot add.
+func (lr loadReader) unit(growth entry, keys map[string]entry, s *Study, kind *workload.Kind) bool {
+	name, known := server, []string{server}
+	if own := kind.Unit; own != nil {
+		if known = append(known, own.Name); !kind.Spreads {
+			name = own.Name
+		}
 	}
-	text, ok := lr.r.scalar(e.value, "unit")
+	if e, ok := keys["unit"]; ok {
+		if name, ok = lr.r.scalar(e.value, "unit"); ok && !slices.Contains(known, name) {
+			lr.r.in.Unknown(e.value, "unknown unit", name, known)
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	owner, setting, given := s.Workload.Kind, instancesSetting, s.Workload.Settings
 	switch {
-	case !ok:
+	case name != server:
+		s.Load.Growth.Unit, setting = name, kind.Unit.Setting
+	case !lr.multiplies(s) || !kind.Spreads:
+		lr.r.in.Complain(growth.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
 		return false
-	case text == "server":
-	case text == TileUnit:
-		g.Unit = TileUnit
 	default:
-		lr.r.in.Unknown(e.value, "load.growth.unit: unknown unit", text, []string{"server", TileUnit})
+		owner, given = s.Service.Kind, s.Service.Settings
+	}
+	_, set := given[setting]
+	if set || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService == (name == server) && f.Group == "" && f.Parameter == setting }) {
+		lr.r.in.Complain(growth.key, "load: the growth sets the number of %s: omit %s.%s", s.Load.Growth.Units(), owner, setting)
 		return false
 	}
 	return true
 }
+
+// named reports whether a value of the study is a name; no value is none.
+func named(n *document.Node, name string) bool { return n != nil && n.Text == name }
 
 // bounds parses the numbers of units.
 func (lr loadReader) bounds(keys map[string]entry, g *Growth) bool {
@@ -117,7 +142,7 @@ func (lr loadReader) bounds(keys map[string]entry, g *Growth) bool {
 			text, _ := lr.r.scalar(e.value, name)
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > MostInstances {
-				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of units from 1 to %d", name, text, MostInstances)
+				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of %s from 1 to %d", name, text, g.Units(), MostInstances)
 				return false
 			}
 			*into = n

@@ -14,6 +14,7 @@ const (
 	RateSetting     = "rate"
 	ArrivalsSetting = "arrivals"
 	ShapeSetting    = "shape"
+	RampSetting     = "ramp" // of a closed loop
 )
 
 // firstRate is the default initial rate of the search for a peak.
@@ -25,8 +26,9 @@ var LoadKeys = []Key{
 	{ArrivalsSetting, "arrival process, if the workload has a choice: constant or poisson"},
 	{ShapeSetting, "shape of the rate over time, if the workload has one: a ramp, steps or a sine"},
 	{TraceSetting, "file with the due times of the operations, instead of a rate, if the workload supports it"},
+	{RampSetting, "interval at which units of the load, such as sessions, join, if the workload supports it"},
 	{"peak", "search for the highest rate within limits: {within: {p99: 20ms, errors: 0}}"},
-	{"growth", "search for the largest number of servers within limits: {within: {p95: 100ms}, to: 200}"},
+	{"growth", "search for the largest number of servers, or of units of the load such as sessions, within limits: {within: {p95: 100ms}, to: 200}"},
 }
 
 var peakKeys = []Key{
@@ -64,7 +66,11 @@ func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 			return
 		}
 	}
-	for _, name := range []string{RateSetting, ArrivalsSetting, ShapeSetting, TraceSetting} {
+	if ramp, ok := keys[RampSetting]; ok && s.Load.Growth != nil {
+		lr.r.in.Complain(ramp.key, "load: ramp and growth are mutually exclusive: a growth has a steady state for each number of %s", s.Load.Growth.Units())
+		return
+	}
+	for _, name := range []string{RateSetting, ArrivalsSetting, ShapeSetting, TraceSetting, RampSetting} {
 		if e, ok := keys[name]; ok {
 			lr.offer(e, s, kind)
 		}

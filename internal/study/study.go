@@ -102,8 +102,8 @@ type Command struct {
 type Load struct {
 	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop, unless Peak
 	Peak *Peak   `json:"peak,omitempty"` // search for the highest rate within limits
-	// Growth searches for the largest number of servers within limits; Rate is then that of
-	// each.
+	// Growth searches for the largest number of units within limits; Rate is then that of
+	// each server.
 	Growth *Growth `json:"growth,omitempty"`
 }
 

@@ -201,6 +201,16 @@ func (gr groupReader) checkTiles(s *Study, top map[string]entry) {
 	}
 }
 
+// tileUnit reports whether the unit of a growth, where it is given, is a tile.
+func (lr loadReader) tileUnit(keys map[string]entry) bool {
+	e, ok := keys["unit"]
+	if ok && !named(e.value, TileUnit) {
+		lr.r.in.Unknown(e.value, "unknown unit", e.value.Text, []string{TileUnit})
+		return false
+	}
+	return true
+}
+
 // tileGrowth parses the growth of a study whose unit is a tile.
 func (lr loadReader) tileGrowth(keys map[string]entry, s *Study, g *Growth) error {
 	if !s.Tiled() {

@@ -113,6 +113,9 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		session: s, study: s.bench.Study, kind: s.kind, trial: next, arm: arm, load: drive.Load{Load: l, Settings: settings}, record: record,
 		watch: window.NewWatch(s.bench.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
+	if l.Demand().Ramps {
+		a.watch.Ramps()
+	}
 	for name, level := range arm.Levels {
 		if name == study.Label {
 			record.Observed[name] = level
@@ -249,12 +252,22 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
 	a.load.Load, a.parts.ArmGroups = a.crew.Lead().Load, a.crew
-	a.driver = &drive.Driver{ArmGroups: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log, Apart: a.study.Tiled()}
+	a.driver = &drive.Driver{
+		ArmGroups: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Known: known(a.session.schedule.records), Log: a.session.log, Apart: a.study.Tiled(),
+	}
 	if err := a.session.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
 	a.parts.Counted()
 	return nil
+}
+
+// known is what the first trial of a study read back.
+func known(records []measure.Record) map[string]string {
+	if len(records) == 0 {
+		return nil
+	}
+	return records[0].Observed
 }
 
 // drive runs the load, or a search of many loads, with the collectors watching.

@@ -175,3 +175,22 @@ func TestSteadyUntilAnEvent(t *testing.T) {
 		}
 	}
 }
+
+// A load that grows to its end is measured whole.
+func TestARampIsMeasuredWhole(t *testing.T) {
+	w := window.NewWatch(&study.Study{Measure: study.Measure{Window: time.Second, Longest: time.Minute, Warmup: study.AutoWarmup}}, false)
+	w.Ramps()
+	r := measure.NewRecorder(nil)
+	for i := range 100 {
+		h := measure.NewHistogram()
+		h.Record(time.Millisecond, int64(i+1))
+		r.Interval(measure.Interval{From: time.Duration(i) * time.Second, To: time.Duration(i+1) * time.Second, Samples: []measure.Sample{{Operations: int64(i + 1), Latency: h}}})
+		if w.Enough(r.Intervals()) {
+			t.Fatalf("enough after %d s", i+1)
+		}
+	}
+	a := w.Conclude(r.Intervals())
+	if a.Window.Cut != 0 || a.Window.End != 100 || a.Window.Steady == measure.Drifting || a.Cut != measure.Pass {
+		t.Errorf("%+v", a)
+	}
+}

@@ -39,6 +39,8 @@ type Kind struct {
 	// Spreads says that the workload asks several servers of a service, where
 	// there are several, and offers each of them its rate.
 	Spreads bool
+	// Unit is what a growth can add to the load itself, such as sessions; nil where it adds servers of the service alone.
+	Unit *Unit
 	// Own says that plimsoll itself makes the load, in the process that calls
 	// Run: it then runs in a process of its own, so that nothing else of
 	// plimsoll competes with it and its CPU time can be told.
@@ -86,6 +88,20 @@ type Load interface {
 	Clean(ctx context.Context, env Env) error
 }
 
+// Unit is what a growth adds to a load.
+type Unit struct {
+	Name    string // such as "session"
+	Setting string // how many there are, such as "sessions"
+}
+
+// Calibrated is a load of plimsoll's own that measures something alone, once in a study, before it runs.
+type Calibrated interface {
+	// Calibration is how long Calibrate takes at most on the machine; 0 if that has been done or what is known suffices.
+	Calibration(ctx context.Context, env Env) (time.Duration, error)
+	// Calibrate runs in the process of the load, and leaves in Env.Dir what Run needs of it.
+	Calibrate(ctx context.Context, env Env) error
+}
+
 // Env is where a load runs.
 type Env struct {
 	Machine platform.Machine
@@ -97,7 +113,9 @@ type Env struct {
 	// Speaks are the protocols of the service of the study, for Check: there, a service that
 	// plimsoll will start has no Target yet.
 	Speaks []string
-	Log    func(format string, args ...any)
+	// Known is what an earlier trial of the study read back, by setting, for Calibration; nil in the first.
+	Known map[string]string
+	Log   func(format string, args ...any)
 }
 
 // Dial connects to a service as the machine reaches it: from there, where plimsoll can talk

@@ -6,6 +6,7 @@ import (
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/foreign"
+	"plimsoll/internal/workload/desktop"
 	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/idle"
 	"plimsoll/internal/workload/keyvalue"
@@ -38,6 +39,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		network.Kind(),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
+		desktop.Kind(),
 		memoryaccess.Kind(),
 		idle.Kind(),
 		null.Kind(),

@@ -3,6 +3,8 @@ package routine
 import (
 	"context"
 	"time"
+
+	"plimsoll/internal/load"
 )
 
 const (
@@ -38,6 +40,9 @@ func (u *user) live(ctx context.Context) {
 			u.client.perform(ctx, u, o)
 		}
 	}
+	if !u.join(ctx) {
+		return
+	}
 	for wait := u.think(true); u.pause(ctx, wait); wait = u.think(false) {
 		if u.client.perform(ctx, u, offer{}) {
 			u.failed = 0
@@ -45,6 +50,37 @@ func (u *user) live(ctx context.Context) {
 			u.failed++
 		}
 	}
+}
+
+// join has a client join the load, and returns false if it never does.
+func (u *user) join(ctx context.Context) bool {
+	c, ok := u.client.(*caller)
+	if !ok {
+		return true
+	}
+	j, ok := c.owned.(load.Joiner)
+	if !ok {
+		return true
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-u.group.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := j.Join(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err == nil
+	}
+	d := u.group
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, _ = d.start(offer{})
+	d.miss(0, err)
+	return false
 }
 
 // next waits for a due operation.

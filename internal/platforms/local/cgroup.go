@@ -218,9 +218,18 @@ func quota(text string) (int64, error) {
 	return int64(micros), nil
 }
 
-// remove kills the processes of our control group and removes it, which takes a moment
-// because processes take a moment to exit.
+// remove kills the processes of our control group and removes it, with those that a worker made below it and left. That takes a
+// moment, because processes take a moment to exit.
 func remove(ctx context.Context, folder string) error {
+	below, _ := os.ReadDir(folder)
+	for _, d := range below {
+		if !d.IsDir() {
+			continue
+		}
+		if err := remove(ctx, filepath.Join(folder, d.Name())); err != nil {
+			return err
+		}
+	}
 	retry := time.NewTicker(5 * time.Millisecond)
 	defer retry.Stop()
 	for {

@@ -82,7 +82,8 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 	case s.Study.Load.Growth.Tiles():
 		return s.Say(many + "it adds tiles, each of one machine of every group with its own service, until one more misses a limit of a group twice. Each number of tiles is loaded for at least {study/window}, after a first fifth that is discarded. What makes the load runs beside the services, and is part of a tile.")
 	case s.Study.Load.Growth != nil:
-		return s.Say(many + "it adds servers, each with the same load, until one more misses the limits twice. Each number of servers is loaded for at least {study/window}, after a first fifth that is discarded.")
+		units := s.Study.Load.Growth.Units()
+		return s.Say(many + "it adds " + units + ", each with the same load, until one more misses the limits twice. Each number of " + units + " is loaded for at least {study/window}, after a first fifth that is discarded.")
 	}
 	return s.Say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + loop(s.Study))
 }
@@ -207,7 +208,7 @@ func Asked(s *report.Sources) []Line {
 	case st.Load.Growth.Tiles():
 		load = "tiles are added while every group keeps its limits"
 	case st.Load.Growth != nil:
-		load = "servers are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
+		load = st.Load.Growth.Units() + " are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
 	}
 	lines = append(lines, Line{"Load", load})
 	var heads []string

@@ -16,7 +16,7 @@ func All() []chart.Figure {
 		{Name: "throughput", Place: chart.InFigures, Table: barsTable, Draw: drawBars,
 			Doc: "Above, the mean of each arm with its 95 % interval, and a dot for each run in the order of execution. Below, its tail latency. A hatched arm missed a declared limit or has no valid trial."},
 		{Name: "rate-latency", Place: chart.InFigures, Table: rateLatencyTable, Draw: drawRateLatency,
-			Doc: "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
+			Doc: "Each point is one offered rate, or one number of servers or sessions; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
 		capacity.Tiles(),
 		capacity.ScaleOut(),
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,

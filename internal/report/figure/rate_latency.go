@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/report"
@@ -12,7 +13,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// judgedQuantile is the latency quantile of the search's limit.
+// judgedQuantile is the latency quantile of the search's limit, or another time that limits units of the load.
 func judgedQuantile(s *report.Sources) (m measure.Metric, limit float64, ok bool) {
 	if s.Study == nil {
 		return m, 0, false
@@ -24,8 +25,9 @@ func judgedQuantile(s *report.Sources) (m measure.Metric, limit float64, ok bool
 	case s.Study.Load.Growth != nil:
 		within = s.Study.Load.Growth.Within
 	}
+	ofUnits := s.Study.Load.Growth != nil && s.Study.Load.Growth.Unit != ""
 	for _, l := range within {
-		if _, isQuantile := measure.QuantileOf(l.Metric); isQuantile && l.Max != nil {
+		if _, isQuantile := measure.QuantileOf(l.Metric); l.Max != nil && (isQuantile || ofUnits && l.Unit == "s") {
 			return s.ByName[l.Metric], *l.Max, true
 		}
 	}
@@ -38,8 +40,8 @@ func rateLatencyTable(s *report.Sources) (chart.Table, bool) {
 		return chart.Table{}, false
 	}
 	title, offered := " against the offered rate", chart.Column{Name: "offered", Unit: "1/s"}
-	if s.Study.Load.Growth != nil {
-		title, offered = " against the number of servers", chart.Column{Name: "servers", Unit: "1"}
+	if g := s.Study.Load.Growth; g != nil {
+		title, offered = " against the number of "+g.Units(), chart.Column{Name: g.Units(), Unit: "1"}
 	}
 	t := chart.Table{Ramp: ramp(s), Name: "rate-latency", Title: latency.Name + title, Columns: slices.Concat([]chart.Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"},
@@ -120,7 +122,7 @@ func drawRateLatency(t chart.Table, width float64) chart.SVG {
 	c.GridY(y, left, right, t.Unit(y.Column))
 	values := x.Ticks(5)
 	c.GridX(x, bottom, chart.TickLabels(values, t.Unit(x.Column), false), values)
-	c.Text((left+right)/2, bottom+40, "panel c", map[bool]string{true: "offered rate", false: "servers"}[x.Column == "offered"])
+	c.Text((left+right)/2, bottom+40, "panel c", strings.Replace(x.Column, "offered", "offered rate", 1))
 	for _, row := range found { // all behind the lines
 		peakBand(c, x, row, [2]float64{top, bottom})
 	}

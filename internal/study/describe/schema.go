@@ -238,9 +238,9 @@ func loadSchema() schema {
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
 	units := schema{"type": "integer", "minimum": 1, "maximum": study.MostInstances}
 	properties := schema{
-		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(),
+		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(), study.RampSetting: fieldSchema(parameter.Field{Kind: parameter.KindDuration}),
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
-		"growth": object(schema{"unit": schema{"enum": []any{"server", study.TileUnit}}, "within": schema{"anyOf": []any{within, schema{"const": "groups"}}}, "from": units, "step": units, "to": units}, "within", "to"),
+		"growth": object(schema{"unit": plainSchema(), "within": schema{"anyOf": []any{within, schema{"const": "groups"}}}, "from": units, "step": units, "to": units}, "within", "to"),
 	}
 	for _, k := range study.LoadKeys {
 		describe(properties[k.Name].(schema), k.Doc)

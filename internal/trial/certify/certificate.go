@@ -152,6 +152,9 @@ func warmup(e *Evidence, _ float64) (measure.State, string) {
 }
 
 func drift(e *Evidence, limit float64) (measure.State, string) {
+	if e.Demand.Ramps {
+		return verdict(true, "%s", ramping)
+	}
 	w, limit := e.Record.Window, max(limit, e.Drift)
 	what := "the rate"
 	if e.Demand.Rate > 0 { // the gate looked at both, and kept the larger
@@ -166,6 +169,9 @@ func drift(e *Evidence, limit float64) (measure.State, string) {
 	}
 	return measure.Unknown, detail + "; too noisy or too short to tell"
 }
+
+// ramping is the detail of rules that ask for a steady state.
+const ramping = "a ramp has no steady state"
 
 // trend says how the line through a curve changes over the window. A line that
 // changes by more than its mean crosses zero: its size says nothing more.

@@ -20,6 +20,8 @@ const guestTime = 0.25
 func little(e *Evidence, limit float64) (measure.State, string) {
 	n, x, r := float64(e.Demand.Concurrency), e.Record.Values[e.Operation], e.Record.Values["mean"]
 	switch {
+	case e.Demand.Ramps:
+		return unknown("%s", ramping)
 	case e.Demand.Rate > 0:
 		return unknown("an open loop has no fixed number of operations in flight")
 	case n <= 0 || x <= 0 || r <= 0:

@@ -65,6 +65,7 @@ type Driver struct {
 	Kind      workload.Kind // of the subject
 	Seed      uint64        // of data
 	Target    func(protocol string) (load.Endpoint, error)
+	Known     map[string]string // what an earlier trial read back, for loads that are calibrated
 	Log       func(format string, args ...any)
 	Apart     bool     // each machine of the subject has the whole rate, not a share of it
 	begin     *Barrier // of the first load, where other groups begin with it; nil otherwise

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
@@ -31,7 +32,10 @@ func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.In
 		return err
 	}
 	err := d.ArmGroups.Driving().Each(ctx, func(ctx context.Context, m *machines.Member) error {
-		return m.Load.Prepare(ctx, d.EnvOf(m))
+		if err := m.Load.Prepare(ctx, d.EnvOf(m)); err != nil {
+			return err
+		}
+		return d.calibrate(ctx, m)
 	})
 	j.Step("after prepare")
 	if err != nil {
@@ -46,7 +50,24 @@ func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.In
 	return nil
 }
 
-// entry is the load of a member as the journal has it.
+// calibrate calibrates a load that needs it, in a worker on its machine.
+func (d *Driver) calibrate(ctx context.Context, m *machines.Member) error {
+	c, ok := m.Load.(workload.Calibrated)
+	if !ok || !m.Kind.Own {
+		return nil
+	}
+	env := d.EnvOf(m)
+	env.Known = d.Known
+	most, err := c.Calibration(ctx, env)
+	if err != nil || most == 0 {
+		return err
+	}
+	job := d.job(m, m.Settings, load.Stage{Length: most, Interval: most, Seed: machines.DataSeed(d.Seed, m.Index)})
+	job.Calibrate = true
+	return agent.Run(ctx, agent.Env{Machine: m.At.Machine, Log: d.Log}, job, measure.NewRecorder(nil))
+}
+
+// entryOf is the load of a member as the journal has it.
 func entryOf(m *machines.Member) journal.Load {
 	e := journal.Load{Machine: m.Name, Settings: m.Settings}
 	if m.Name != "" {

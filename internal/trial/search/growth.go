@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -12,18 +16,18 @@ import (
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/drive"
 )
 
-// grow adds servers until one more does not keep the limits. A study of one trial
+// grow adds units until one more does not keep the limits. A study of one trial
 // measures every size several times; where several trials come together each climbs
 // once, which is one datum for its block.
 func (s *Search) grow(ctx context.Context) error {
 	asked := s.Study.Load.Growth
-	fleet, err := s.Trial.Scaler()
+	have, err := s.scaling()
 	if err != nil {
 		return err
 	}
-	unit := cmp.Or(asked.Unit, "server")
 	settings := growth.Settings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: s.Plan.Seed, Level: s.Plan.Level}
 	var g *growth.Growth
 	if s.Alone {
@@ -32,34 +36,56 @@ func (s *Search) grow(ctx context.Context) error {
 		g = growth.NewClimb(settings, int(s.centre()))
 	}
 	defer g.Close()
-	servers := 0
 	for {
 		want, more := g.Next()
 		if !more {
 			s.carried(g.Answer())
 			return nil
 		}
-		units := fmt.Sprintf("%d %s", want.Units, quantity.Plural(want.Units, unit))
-		if err := fleet.Scale(ctx, want.Units); err != nil {
+		units := fmt.Sprintf("%d %s", want.Units, quantity.Plural(want.Units, cmp.Or(asked.Unit, "server")))
+		of, err := have(ctx, want.Units)
+		if err != nil {
 			return fmt.Errorf("have %s: %w", units, err)
 		}
-		if want.Units != servers { // those that were just started are empty, and not at rest
-			if err := s.Trial.Fill(ctx); err != nil {
-				return fmt.Errorf("%s: %w", units, err)
-			}
-		}
-		servers = want.Units
 		s.Say(units)
-		p, err := s.probeSize(ctx, want)
+		p, err := s.probeSize(ctx, want, of)
 		if err != nil {
 			return err
 		}
-		g.Done(growth.Result{Metric: s.metricOf(&p), Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
+		g.Done(growth.Result{Metric: raised(&p, s.Kind.Rate), Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
 	}
 }
 
-// probeSize offers the load of the study to each of a number of servers.
-func (s *Search) probeSize(ctx context.Context, want growth.Size) (measure.Probe, error) {
+// scaling returns the function that has a number of units, and the load for them: servers of the service, each with the load of
+// the study, or units of the load itself.
+func (s *Search) scaling() (have func(ctx context.Context, units int) (drive.Load, error), err error) {
+	if g := s.Study.Load.Growth; g.Unit != "" && !g.Tiles() {
+		return func(_ context.Context, units int) (drive.Load, error) {
+			settings := maps.Clone(s.Load.Settings)
+			settings[s.Kind.Unit.Setting] = strconv.Itoa(units)
+			l, err := s.Kind.New(settings)
+			return drive.Load{Load: l, Settings: settings}, err
+		}, nil
+	}
+	fleet, err := s.Trial.Scaler()
+	if err != nil {
+		return nil, err
+	}
+	servers := 0
+	return func(ctx context.Context, units int) (drive.Load, error) {
+		if err := fleet.Scale(ctx, units); err != nil {
+			return s.Load, err
+		}
+		was := servers
+		if servers = units; units == was {
+			return s.Load, nil
+		}
+		return s.Load, s.Trial.Fill(ctx) // those that were just started are empty, and not at rest
+	}, nil
+}
+
+// probeSize offers the load of a number of units.
+func (s *Search) probeSize(ctx context.Context, want growth.Size, of drive.Load) (measure.Probe, error) {
 	phase := "growth"
 	if want.Fresh {
 		phase = string(peak.Confirm)
@@ -77,25 +103,25 @@ func (s *Search) probeSize(ctx context.Context, want growth.Size) (measure.Probe
 		need = max(need, beyond/(1-deepest)/p.Rate)
 	}
 	length := min(time.Duration(need/(1-settling)*1e9), s.Study.Measure.Longest)
-	err := s.perform(ctx, &p, s.Load, length)
+	err := s.perform(ctx, &p, of, length)
 	return p, err
 }
 
-// metricOf is what a growth is to raise: the score of tiles, or the tiles themselves without one.
-func (s *Search) metricOf(p *measure.Probe) float64 {
-	if s.Tiles == nil {
-		return p.Values[s.Kind.Rate]
-	}
+// raised is what a growth is to raise: the score of tiles, or the tiles themselves without one, and otherwise the rate.
+func raised(p *measure.Probe, rate string) float64 {
 	if v, scored := p.Values[measure.Score]; scored {
 		return v
 	}
-	return float64(p.Units)
+	if _, tiled := p.Values[measure.TilesMetric().Name]; tiled {
+		return float64(p.Units)
+	}
+	return p.Values[rate]
 }
 
 // carried enters the answer of a growth in the record.
 func (s *Search) carried(answer growth.Answer) {
 	s.Record.Peak = &measure.Peak{
-		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting, Estimate: float64(answer.Units),
+		Word: string(answer.Word), Why: answer.Why + s.scarce(), Limiting: answer.Limiting, Estimate: float64(answer.Units),
 	}
 	for _, p := range s.Record.Probes {
 		switch n := float64(p.Units); {
@@ -106,6 +132,26 @@ func (s *Search) carried(answer growth.Answer) {
 			s.Record.Peak.MinFail = n
 		}
 	}
+}
+
+// scarce says what the processes of the load waited for most in the last probe that missed a limit, where the load tells.
+func (s *Search) scarce() string {
+	for _, p := range slices.Backward(s.Record.Probes) {
+		if p.Passed || p.Invalid {
+			continue
+		}
+		most, of := 0., ""
+		for name, v := range p.Values {
+			if resource, ok := strings.CutPrefix(name, "waited."); ok && (v > most || v == most && resource < of) {
+				most, of = v, resource
+			}
+		}
+		if of == "" {
+			return ""
+		}
+		return fmt.Sprintf("; processes waited for %s %.0f %% of the time", map[string]string{"cpu": "a CPU", "memory": "memory", "io": "I/O"}[of], 100*most)
+	}
+	return ""
 }
 
 // deepest is the highest quantile that is limited, as a share.

@@ -1,4 +1,4 @@
-// Package search runs trials that offer many loads: the search for the highest rate, or the most servers, at which
+// Package search runs trials that offer many loads: the search for the highest rate, or the most units, at which
 // limits are kept. Package plan/peak names the next rate; this one offers it and judges the answer.
 package search
 

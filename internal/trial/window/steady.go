@@ -32,6 +32,7 @@ type Watch struct {
 	next    time.Duration
 	found   bool
 	event   time.Duration // when something is to happen that may change the load; 0 for nothing
+	ramps   bool          // the load has no steady state
 	Answer  Steadiness
 }
 
@@ -56,9 +57,12 @@ func NewWatch(s *study.Study, open bool) *Watch {
 // Until has the load to be steady until an event only, which may change it: that is what is measured.
 func (w *Watch) Until(event time.Duration) { w.event = event }
 
+// Ramps has all of a load count, which changes from its beginning to its end.
+func (w *Watch) Ramps() { w.ramps = true }
+
 // Enough reports whether the load may end after these intervals.
 func (w *Watch) Enough(intervals []measure.Interval) bool {
-	if w.found || len(intervals) == 0 {
+	if w.found || w.ramps || len(intervals) == 0 {
 		return w.found
 	}
 	ran := intervals[len(intervals)-1].To
@@ -95,6 +99,9 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 	n := len(curves.Times)
 	if n == 0 {
 		return Steadiness{Window: measure.Window{Steady: measure.SteadyUnknown}, Cut: measure.Unknown, Why: "nothing was measured"}
+	}
+	if w.ramps {
+		return Steadiness{Window: measure.Window{End: curves.Times[n-1], Steady: measure.SteadyUnknown}, Cut: measure.Pass, Why: "a ramp has none"}
 	}
 	a, first := w.warmup(curves)
 	if first > 0 {

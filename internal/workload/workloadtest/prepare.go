@@ -41,6 +41,26 @@ func (s *suite) prepare(t *testing.T, l workload.Load, env workload.Env) {
 	if again := s.files(t, env); !maps.Equal(made, again) {
 		t.Errorf("the second Prepare changed %v to %v", made, again)
 	}
+	if c, ok := l.(workload.Calibrated); ok {
+		calibrate(t, c, env)
+	}
+}
+
+// calibrate wants a load to be calibrated once.
+func calibrate(t *testing.T, c workload.Calibrated, env workload.Env) {
+	t.Helper()
+	if env.Log == nil {
+		env.Log = t.Logf
+	}
+	if most, err := c.Calibration(t.Context(), env); err != nil || most <= 0 {
+		t.Fatalf("a calibration of %s: %v", most, err)
+	}
+	if err := c.Calibrate(t.Context(), env); err != nil {
+		t.Fatalf("calibrate: %v", err)
+	}
+	if most, err := c.Calibration(t.Context(), env); err != nil || most != 0 {
+		t.Errorf("a second calibration of %s: %v", most, err)
+	}
 }
 
 // clean wants nothing to be left, and a second Clean to find nothing to do. The
