@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 )
 
 // Each operation of the real programs gives what it must.
 func TestRealPrograms(t *testing.T) {
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to test with LibreOffice, Chromium, 7-Zip and pdftoppm")
-	}
+	effort.Deep(t, "test with LibreOffice, Chromium, 7-Zip and pdftoppm")
 	t.Parallel()
 	l, env := made(t, parameter.Settings{"sessions": "2", "loop": "0s"})
 	needs, err := l.Check(t.Context(), env)
