@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/page"
-	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 )
 
 const question = `study: bench
@@ -29,7 +29,7 @@ headline: [operations, p99]
 
 // planOf is a plan of the given number of trials, in blocks of two.
 func planOf(trials int) (*plan.Plan, error) {
-	s, err := study.Parse("bench.yaml", fmt.Appendf(nil, question, trials/2), catalog.All(), nil)
+	s, err := file.Parse("bench.yaml", fmt.Appendf(nil, question, trials/2), catalog.All(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 )
 
 // Every candidate of the catalog is a setting that a study can have, with levels that it takes.
@@ -17,7 +18,7 @@ func TestCandidatesOfTheCatalog(t *testing.T) {
 		if service != "" {
 			text += "service: " + service + "\n"
 		}
-		s, err := study.Parse("s.yaml", []byte(text), c, nil)
+		s, err := file.Parse("s.yaml", []byte(text), c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +26,7 @@ func TestCandidatesOfTheCatalog(t *testing.T) {
 	}
 	check := func(s *study.Study, all []parameter.Candidate) {
 		for _, k := range all {
-			f, err := s.Candidate(c, k.Setting, k.For(4, 16<<30))
+			f, err := file.Candidate(s, c, k.Setting, k.For(4, 16<<30))
 			if err != nil || len(f.Levels) == 0 || k.Why == "" {
 				t.Errorf("%s: %v, %v", k.Setting, f.Levels, err)
 			}

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/study/describe"
 	"plimsoll/studies"
 )
@@ -38,7 +39,7 @@ func all(t *testing.T) map[string]string {
 func TestBuiltInStudies(t *testing.T) {
 	c := catalog.All()
 	for name, text := range all(t) {
-		s, err := study.Parse(name, []byte(text), c, nil)
+		s, err := file.Parse(name, []byte(text), c, nil)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -65,7 +66,7 @@ func TestBuiltInStudies(t *testing.T) {
 // The tuning demo promises to end within three minutes: a first measurement and
 // a verification that needs its second look.
 func TestTheDemoIsShort(t *testing.T) {
-	s, err := study.Parse("hci-diagnostics.yaml", []byte(all(t)["hci-diagnostics.yaml"]), catalog.All(), nil)
+	s, err := file.Parse("hci-diagnostics.yaml", []byte(all(t)["hci-diagnostics.yaml"]), catalog.All(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestSchemaAndTemplatesOfTheCatalog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := study.Parse("template of "+k.Name, text, c, nil); err != nil {
+		if _, err := file.Parse("template of "+k.Name, text, c, nil); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 		texts["template of "+k.Name] = string(text)

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 )
 
 // docs is where the pages of the guide lie.
@@ -51,7 +52,7 @@ func TestExamplesOfTheGuide(t *testing.T) {
 			}
 			for _, text := range whole(c, name, string(found[1])) {
 				seen[name]++
-				s, err := study.Parse(filepath.Join(dir, "study.yaml"), []byte(text), c, nil)
+				s, err := file.Parse(filepath.Join(dir, "study.yaml"), []byte(text), c, nil)
 				if err == nil {
 					_, err = plan.New(s, 1)
 				}
@@ -153,7 +154,7 @@ func TestExampleThatIsWrong(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%q is %q", text, all)
 		}
-		if _, err := study.Parse("t.yaml", []byte(all[0]+"service: redis\n"), c, nil); err == nil {
+		if _, err := file.Parse("t.yaml", []byte(all[0]+"service: redis\n"), c, nil); err == nil {
 			t.Errorf("%q passes", all[0])
 		}
 	}

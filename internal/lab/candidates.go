@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/machines"
 )
@@ -59,7 +60,7 @@ func candidates(ctx context.Context, l *Lab, request Request, p platform.Platfor
 		if simulated && c.catalog.Factor(tunable.FactorName(k.Setting)) != nil {
 			continue // there is no such machine
 		}
-		f, err := c.study.Candidate(c.catalog, k.Setting, k.For(cpus, parameter.Bytes(memory)))
+		f, err := file.Candidate(c.study, c.catalog, k.Setting, k.For(cpus, parameter.Bytes(memory)))
 		if err == nil {
 			err = c.add(ctx, f)
 		}

@@ -29,6 +29,7 @@ import (
 	"plimsoll/internal/events"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/studies"
@@ -70,11 +71,11 @@ type Source struct {
 // Read reads a study from a file, from standard input ("-"), or from the built-in ones by
 // name, with overrides such as "measure.window=5s". Its errors are mistakes.
 func (l *Lab) Read(name string, sets []string) (*Source, error) {
-	text, file, err := text(name)
+	text, from, err := text(name)
 	if err != nil {
 		return nil, &mistake{err}
 	}
-	s, err := study.Parse(file, text, l.Catalog, sets)
+	s, err := file.Parse(from, text, l.Catalog, sets)
 	if err != nil {
 		return nil, &mistake{err}
 	}

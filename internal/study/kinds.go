@@ -5,7 +5,6 @@ import (
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
@@ -75,14 +74,14 @@ func (c *Catalog) Monitor(name string) *collect.Monitor {
 	return find(c.Monitors, func(k collect.Monitor) bool { return k.Name == name })
 }
 
-// virtual reports whether a platform runs in virtual time.
-func (c *Catalog) virtual(name string) bool {
+// Virtual reports whether a platform runs in virtual time.
+func (c *Catalog) Virtual(name string) bool {
 	k := find(c.Platforms, func(k platform.Kind) bool { return k.Name == name })
 	return k != nil && k.Virtual
 }
 
-// hosted reports whether a platform runs a service on its host, where the disks of its machines are in it.
-func (c *Catalog) hosted(on, name string) bool {
+// Hosted reports whether a platform runs a service on its host, where the disks of its machines are in it.
+func (c *Catalog) Hosted(on, name string) bool {
 	k, of := find(c.Platforms, func(k platform.Kind) bool { return k.Name == on }), c.Service(name)
 	return k != nil && of != nil && k.Hosts != "" && slices.Contains(of.Speaks, k.Hosts)
 }
@@ -110,10 +109,4 @@ func (c *Catalog) Driving(service string) (names []string) {
 		}
 	}
 	return names
-}
-
-// hasSetting reports whether a kind with such defaults has a setting of the name.
-func hasSetting(defaults any, name string) bool {
-	_, has := parameter.Find(defaults, name)
-	return has
 }

@@ -1,5 +1,4 @@
-// Package study is the strict file format of studies, with a position in every mistake, and
-// the catalog of names.
+// Package study is what a study says, and the catalog of names. Its room file reads studies.
 package study
 
 import (

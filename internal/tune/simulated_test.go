@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/sim"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/tune"
 	"plimsoll/internal/workload"
@@ -99,7 +100,7 @@ measure: {warmup: 0s, window: 1s, interval: 100ms, longest: 1s}
 headline: [` + headline + `]
 goal: ` + goal + `
 `
-	s, err := study.Parse("simulated.yaml", []byte(text), catalog, nil)
+	s, err := file.Parse("simulated.yaml", []byte(text), catalog, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

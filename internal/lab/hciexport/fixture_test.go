@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/ceph"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/memoryaccess"
@@ -51,7 +52,7 @@ func newFolder(t *testing.T, dir, text string, sets ...string) *folder {
 	}
 	f := &folder{t: t, dir: dir, random: rand.New(rand.NewPCG(7, 11)), began: time.Date(2026, 11, 28, 15, 0, 0, 0, time.UTC)}
 	var err error
-	if f.study, err = study.Parse("study.yaml", []byte(text), few(), sets); err != nil {
+	if f.study, err = file.Parse("study.yaml", []byte(text), few(), sets); err != nil {
 		t.Fatal(err)
 	}
 	if f.plan, err = plan.New(f.study, 1); err != nil {

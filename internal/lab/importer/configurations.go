@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/imported"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/workload/storage/iometer"
 )
 
@@ -75,7 +76,7 @@ func importHCIBench(catalog *study.Catalog, paths []string, dir string) ([]strin
 		return nil, lab.Mistake(fmt.Errorf("%s has no load: name the parameter files, too", paths[0]))
 	}
 	for _, s := range studies {
-		if _, err := study.Parse("the study of "+s.Name, []byte(s.Text), catalog, nil); err != nil {
+		if _, err := file.Parse("the study of "+s.Name, []byte(s.Text), catalog, nil); err != nil {
 			return lines, lab.Mistake(err)
 		}
 		written, err := writeStudy(dir, s.Name, s.Text)

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/study/timing"
 )
 
@@ -45,7 +46,7 @@ func Schema(c *study.Catalog) ([]byte, error) {
 		"published":  publishedSchema(),
 		"seed":       schema{"type": "integer", "minimum": 0},
 	}
-	for _, k := range study.TopKeys {
+	for _, k := range file.TopKeys {
 		describe(properties[k.Name].(schema), k.Doc)
 	}
 	root := object(properties, "study", "question", "platform")
@@ -76,7 +77,7 @@ func groupsSchema(c *study.Catalog) schema {
 		"limits":    schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()},
 		"reference": fieldSchema(parameter.Field{Kind: parameter.KindRate}),
 	})
-	for _, k := range study.GroupKeys {
+	for _, k := range file.GroupKeys {
 		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)
 	}
 	return schema{"type": "object", "minProperties": 1, "additionalProperties": group}
@@ -224,7 +225,7 @@ func factorsSchema(c *study.Catalog) schema {
 
 func commandsSchema() schema {
 	properties := schema{}
-	for _, k := range study.CommandKeys {
+	for _, k := range file.CommandKeys {
 		properties[k.Name] = schema{"type": "string", "description": k.Doc}
 	}
 	return schema{
@@ -242,7 +243,7 @@ func loadSchema() schema {
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
 		"growth": object(schema{"unit": plainSchema(), "within": schema{"anyOf": []any{within, schema{"const": "groups"}}}, "from": units, "step": units, "to": units}, "within", "to"),
 	}
-	for _, k := range study.LoadKeys {
+	for _, k := range file.LoadKeys {
 		describe(properties[k.Name].(schema), k.Doc)
 	}
 	return schema{"anyOf": []any{schema{"const": "closed"}, object(properties), schema{"type": "null"}}}
@@ -357,7 +358,7 @@ func publishedSchema() schema {
 		"metric": schema{"type": "string"}, "unit": plainSchema(), "note": schema{"type": "string"}, "change": numberSchema(),
 		"values": schema{"type": "object", "additionalProperties": numberSchema()},
 	}
-	for _, k := range study.PublishedKeys {
+	for _, k := range file.PublishedKeys {
 		describe(properties[k.Name].(schema), k.Doc)
 	}
 	return schema{"type": []string{"array", "null"}, "items": object(properties, "metric", "note")}

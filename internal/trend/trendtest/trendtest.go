@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/file"
 	"plimsoll/internal/trial/journal"
 )
 
@@ -34,7 +35,7 @@ type Run struct {
 
 // Write writes the results folder of a run.
 func Write(c *study.Catalog, r Run) error {
-	s, err := study.Parse("study.yaml", []byte(r.Study), c, nil)
+	s, err := file.Parse("study.yaml", []byte(r.Study), c, nil)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package study_test
+package file_test
 
 import (
 	"flag"
@@ -11,8 +11,8 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
-	"plimsoll/internal/study"
 	"plimsoll/internal/study/describe"
+	"plimsoll/internal/study/file"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,7 +23,7 @@ type lentSettings struct {
 }
 
 func TestTemplateText(t *testing.T) {
-	c := study.TestCatalog()
+	c := file.TestCatalog()
 	c.Services[2] = service.Define(service.Kind{Name: "apache", Doc: "Serves pages.\nAnd more.", Speaks: []string{"http"}}, lentSettings{},
 		func(lentSettings) (service.Service, error) { return nil, nil })
 	for _, name := range []string{"web", "storage", "null"} {
@@ -31,7 +31,7 @@ func TestTemplateText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := study.Parse("template", text, c, nil); err != nil {
+		if _, err := file.Parse("template", text, c, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden := filepath.Join("testdata", "template-"+name+".yaml")
@@ -55,7 +55,7 @@ func TestTemplateText(t *testing.T) {
 
 // Each service line of a template stands for a study when it is no comment any more.
 func TestServicesOfATemplate(t *testing.T) {
-	c := study.TestCatalog()
+	c := file.TestCatalog()
 	text, err := describe.Template(c, "web")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestServicesOfATemplate(t *testing.T) {
 		name, _, _ := strings.Cut(live, " ")
 		was := lines[i]
 		lines[i] = "service: " + live
-		s, err := study.Parse("template", []byte(strings.Join(lines, "\n")), c, nil)
+		s, err := file.Parse("template", []byte(strings.Join(lines, "\n")), c, nil)
 		if err != nil || s.Service == nil || s.Service.Kind != name {
 			t.Errorf("%s: %+v, %v", live, s, err)
 		}

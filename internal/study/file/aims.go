@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"fmt"
@@ -10,12 +10,13 @@ import (
 	"plimsoll/internal/document"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
 
 // aims reads the keys that name metrics.
-func (ar aimReader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
-	metrics := s.results(ar.r.catalog, kind)
+func (ar aimReader) aims(s *study.Study, top map[string]entry, kind *workload.Kind) {
+	metrics := s.Results(ar.r.catalog)
 	if sought, ok := s.Load.Sought(); ok {
 		metrics = append([]measure.Metric{sought}, metrics...)
 	}
@@ -82,7 +83,7 @@ func (ar aimReader) headline(n *document.Node, metrics []measure.Metric) []strin
 	return out
 }
 
-func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
+func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *study.Goal {
 	keys := ar.r.table(n, "goal", []string{"most", "least", "floor"})
 	most, hasMost := keys["most"]
 	least, hasLeast := keys["least"]
@@ -90,9 +91,9 @@ func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 		ar.r.in.Complain(n, "goal: either most or least is required, such as {most: iops}")
 		return nil
 	}
-	e, g := most, &Goal{Direction: measure.HigherIsBetter}
+	e, g := most, &study.Goal{Direction: measure.HigherIsBetter}
 	if hasLeast {
-		e, g = least, &Goal{Direction: measure.LowerIsBetter}
+		e, g = least, &study.Goal{Direction: measure.LowerIsBetter}
 	}
 	if name, ok := ar.r.scalar(e.value, "goal"); ok {
 		m, _ := ar.metric(e.value, name, metrics)
@@ -101,7 +102,7 @@ func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	if floor, ok := keys["floor"]; ok {
 		for _, e := range ar.r.entries(floor.value, "floor") {
 			if m, ok := ar.metric(e.key, e.key.Text, metrics); ok {
-				limit := Limit{Metric: m.Name, Unit: m.Unit, Min: new(ar.amount(e.value, m))}
+				limit := study.Limit{Metric: m.Name, Unit: m.Unit, Min: new(ar.amount(e.value, m))}
 				if m.Better == measure.LowerIsBetter {
 					limit.Min, limit.Max = nil, limit.Min
 				}
@@ -112,14 +113,14 @@ func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	return g
 }
 
-func (ar aimReader) limits(n *document.Node, metrics []measure.Metric) []Limit {
-	var out []Limit
+func (ar aimReader) limits(n *document.Node, metrics []measure.Metric) []study.Limit {
+	var out []study.Limit
 	for _, e := range ar.r.entries(n, "limits") {
 		m, ok := ar.metric(e.key, e.key.Text, metrics)
 		if !ok {
 			continue
 		}
-		l := Limit{Metric: m.Name, Unit: m.Unit}
+		l := study.Limit{Metric: m.Name, Unit: m.Unit}
 		bounds := ar.r.table(e.value, "limits."+m.Name, []string{"min", "max"})
 		for name, b := range bounds {
 			v := ar.amount(b.value, m)
@@ -214,7 +215,7 @@ var PublishedKeys = []Key{
 	{"note", "where the figure is from and what it says"},
 }
 
-func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figure {
+func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []study.Figure {
 	if n.Refused || n.Empty() {
 		return nil
 	}
@@ -222,7 +223,7 @@ func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figu
 		ar.r.in.Complain(n, "published must be a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
 		return nil
 	}
-	var out []Figure
+	var out []study.Figure
 	for i, item := range members(n) {
 		out = append(out, ar.figure(item, fmt.Sprintf("published[%d]", i+1), metrics))
 	}
@@ -231,9 +232,9 @@ func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figu
 
 // figure parses one published figure. Its metric may be unknown here, and then has its own
 // unit.
-func (ar aimReader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
+func (ar aimReader) figure(n *document.Node, what string, metrics []measure.Metric) study.Figure {
 	keys := ar.r.table(n, what, names(PublishedKeys))
-	var f Figure
+	var f study.Figure
 	text := func(name string, required bool) string {
 		k, ok := keys[name]
 		if !ok {

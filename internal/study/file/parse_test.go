@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"encoding/json"
@@ -12,20 +12,21 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func defaultMeasure() Measure {
-	return Measure{
-		Settle: time.Second, Warmup: AutoWarmup, Window: 10 * time.Second, Longest: time.Minute,
+func defaultMeasure() study.Measure {
+	return study.Measure{
+		Settle: time.Second, Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: time.Minute,
 		Interval: 200 * time.Millisecond, Looks: []int{9, 13, 18, 24}, Retries: 3,
 	}
 }
 
 func TestParseTheSmallestStudy(t *testing.T) {
-	want := &Study{
-		Name: "s", Question: "q?", Platform: Use{Kind: "local"}, Workload: Use{Kind: "storage"},
+	want := &study.Study{
+		Name: "s", Question: "q?", Platform: study.Use{Kind: "local"}, Workload: study.Use{Kind: "storage"},
 		Measure: defaultMeasure(), Headline: []string{"iops"}, Margin: 0.02,
 	}
 	if d := cmp.Diff(want, parse(t, head), unplaced); d != "" {
@@ -63,13 +64,13 @@ seed: 18446744073709551615
 `
 
 func TestParseEveryKey(t *testing.T) {
-	want := &Study{
+	want := &study.Study{
 		Name: "queue-depth", Question: "Does a second outstanding I/O per disk raise random-write IOPS?",
-		Platform: Use{"sim", parameter.Settings{"capacity": "5/s", "effects": `["sim.knob=on: +5%"]`}},
-		Workload: Use{"storage", parameter.Settings{
+		Platform: study.Use{Kind: "sim", Settings: parameter.Settings{"capacity": "5/s", "effects": `["sim.knob=on: +5%"]`}},
+		Workload: study.Use{Kind: "storage", Settings: parameter.Settings{
 			"disks": "2", "size": "1MiB", "block": "4096", "spec": "4096_100_0", "direct": "true", "targets": `["/srv/a"]`, "rate": "10/s",
 		}},
-		Factors: []Factor{
+		Factors: []study.Factor{
 			{Name: "storage.threads", Levels: []string{"1", "2"}, Parameter: "threads"},
 			{Name: "host.scheduler", Target: "sda", Levels: []string{"none", "mq-deadline"}},
 			{Name: "host.quota", Levels: []string{"1.5"}},
@@ -77,17 +78,17 @@ func TestParseEveryKey(t *testing.T) {
 			{Name: "command.turbo", Levels: []string{"0", "1"}},
 			{Name: "label", Levels: []string{"a", "b"}},
 		},
-		Commands: []Command{{Name: "turbo", Read: "cat /tmp/turbo", Apply: "echo {level} > /tmp/turbo"}},
-		Measure: Measure{
+		Commands: []study.Command{{Name: "turbo", Read: "cat /tmp/turbo", Apply: "echo {level} > /tmp/turbo"}},
+		Measure: study.Measure{
 			Warmup: 2 * time.Second, Window: 5 * time.Second, Longest: 20 * time.Second, Interval: 250 * time.Millisecond,
 			Blocks: 9, Looks: []int{9, 13, 18, 24}, Time: time.Hour, Disk: 2 << 30,
 		},
 		Headline: []string{"iops", "write.p99"}, Margin: 0.015,
-		Goal: &Goal{Metric: "p99", Direction: measure.LowerIsBetter, Floor: []Limit{
+		Goal: &study.Goal{Metric: "p99", Direction: measure.LowerIsBetter, Floor: []study.Limit{
 			{Metric: "iops", Unit: "1/s", Min: ptr(1000.0)}, {Metric: "throughput", Unit: "B/s", Min: ptr(1e7)},
 		}},
-		Limits: []Limit{{Metric: "p99", Unit: "s", Max: ptr(0.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.0)}},
-		Published: []Figure{
+		Limits: []study.Limit{{Metric: "p99", Unit: "s", Max: ptr(0.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.0)}},
+		Published: []study.Figure{
 			{Metric: "iops", Unit: "1/s", Values: map[string]float64{"1": 100, "2": 127.5}, Change: ptr(0.275), Note: "a note"},
 			{Metric: "CPIO", Unit: "cycles", Note: "another"},
 		},
@@ -101,7 +102,7 @@ func TestParseEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := new(Study)
+	again := new(study.Study)
 	if err := json.Unmarshal(text, again); err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +151,14 @@ func TestNullIsAName(t *testing.T) {
 
 // The rate of a study is that of its load, or of a setting of the workload.
 func TestPacing(t *testing.T) {
-	of := func(settings parameter.Settings) Study {
-		return Study{Workload: Use{Kind: "web", Settings: settings}}
+	of := func(settings parameter.Settings) study.Study {
+		return study.Study{Workload: study.Use{Kind: "web", Settings: settings}}
 	}
 	offered, thinks, loaded, varies := of(parameter.Settings{"rate": "40/s"}), of(parameter.Settings{"think": "50ms"}), of(nil), of(nil)
 	loaded.Load.Rate = 7
-	varies.Factors = []Factor{{Name: "web.think", Parameter: "think", Levels: []string{"0s", "5ms"}}}
+	varies.Factors = []study.Factor{{Name: "web.think", Parameter: "think", Levels: []string{"0s", "5ms"}}}
 	for _, c := range []struct {
-		of     Study
+		of     study.Study
 		rate   float64
 		think  time.Duration
 		varied bool
@@ -416,7 +417,7 @@ func TestServiceOfAStudy(t *testing.T) {
 
 func TestPeakOfAStudy(t *testing.T) {
 	s := parse(t, head+"load: {peak: {within: {p99: 20ms, errors: 0/s}, to: 5000/s}}\n")
-	want := &Peak{Within: []Limit{{Metric: "p99", Unit: "s", Max: ptr(.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.)}}, From: 100, To: 5000}
+	want := &study.Peak{Within: []study.Limit{{Metric: "p99", Unit: "s", Max: ptr(.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.)}}, From: 100, To: 5000}
 	if d := cmp.Diff(want, s.Load.Peak); d != "" {
 		t.Error(d)
 	}

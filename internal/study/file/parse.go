@@ -1,4 +1,5 @@
-package study
+// Package file reads the strict file format of studies, with a position in every mistake.
+package file
 
 import (
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/study/override"
 	"plimsoll/internal/workload"
 )
@@ -29,7 +31,7 @@ var format = document.Format{
 //
 // Its error is a *document.Mistake, or several in the order of the file, joined. It reads only
 // the text and its traces: package trial finds out what a machine lacks.
-func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) {
+func Parse(file string, data []byte, c *study.Catalog, sets []string) (*study.Study, error) {
 	r := &reader{in: document.New(file, format), catalog: c, places: map[string]*document.Node{}}
 	root := r.in.Read(data)
 	if root == nil {
@@ -46,7 +48,7 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 		return nil, err
 	}
 	s.Sets = slices.Clone(sets)
-	s.levels = factorReader{r}.levelPlaces(s)
+	s.Locate(factorReader{r}.levelPlaces(s))
 	return s, nil
 }
 
@@ -83,9 +85,9 @@ var TopKeys = []Key{
 // defaultMargin is the default smallest effect of interest.
 const defaultMargin = 0.02
 
-func (r *reader) study(root *document.Node) *Study {
+func (r *reader) study(root *document.Node) *study.Study {
 	top := r.table(root, "a study", names(TopKeys))
-	s := &Study{Margin: defaultMargin}
+	s := &study.Study{Margin: defaultMargin}
 	for _, name := range []string{"study", "question", "platform", "workload"} {
 		if _, ok := top[name]; !ok && !(name == "workload" && has(top, "groups")) {
 			r.in.Complain(root, "the key %q is missing", name)
@@ -163,7 +165,7 @@ func (r *reader) seed(n *document.Node) *uint64 {
 	return &seed
 }
 
-func (r *reader) platform(s *Study, top map[string]entry) {
+func (r *reader) platform(s *study.Study, top map[string]entry) {
 	e, ok := top["platform"]
 	if !ok {
 		return
@@ -174,7 +176,7 @@ func (r *reader) platform(s *Study, top map[string]entry) {
 }
 
 // workload returns the kind that the study names, or nil.
-func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
+func (r *reader) workload(s *study.Study, top map[string]entry) *workload.Kind {
 	e, ok := top["workload"]
 	if !ok {
 		return nil
@@ -190,7 +192,7 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 
 // service parses the service. The default is the first service of the catalog that speaks a
 // protocol of the workload.
-func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
+func (r *reader) service(s *study.Study, top map[string]entry, kind *workload.Kind) {
 	e, given := top["service"]
 	if kind == nil {
 		return
@@ -201,7 +203,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	fit := r.catalog.Fitting(kind)
 	if !given {
 		if len(fit) > 0 && !kind.Alone {
-			s.Service = &Use{Kind: fit[0]}
+			s.Service = &study.Use{Kind: fit[0]}
 		}
 		return
 	}
@@ -209,8 +211,8 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	if found == nil {
 		return
 	}
-	s.Hosted = r.catalog.hosted(s.Platform.Kind, found.Name)
-	switch inGroup := slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Serves }); {
+	s.Hosted = r.catalog.Hosted(s.Platform.Kind, found.Name)
+	switch inGroup := slices.ContainsFunc(s.Groups, func(g study.Group) bool { return g.Serves }); {
 	case s.Hosted && inGroup:
 		r.in.Complain(e.key, "service: platform %s runs %s on its host, not on a machine of a group: move it beside groups", s.Platform.Kind, found.Name)
 	case s.Hosted && kind.Speaks != nil && !kind.Alone:
@@ -227,7 +229,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 }
 
 // monitor parses the monitor.
-func (r *reader) monitor(s *Study, top map[string]entry) {
+func (r *reader) monitor(s *study.Study, top map[string]entry) {
 	e, given := top["monitor"]
 	if !given {
 		return
@@ -246,7 +248,7 @@ func (r *reader) monitor(s *Study, top map[string]entry) {
 	switch {
 	case err != nil:
 		r.in.Complain(e.value, "monitor %s: %v", found.Name, err)
-	case r.catalog.virtual(s.Platform.Kind):
+	case r.catalog.Virtual(s.Platform.Kind):
 		r.in.Complain(e.value, "monitor: platform %s is simulated in virtual time, which a monitor cannot sample", s.Platform.Kind)
 	case !monitored.Own && !r.serves(s, kind.Speaks):
 		r.in.Complain(e.value, "monitor %s: the service of this study is none: give its address", found.Name)
@@ -254,7 +256,7 @@ func (r *reader) monitor(s *Study, top map[string]entry) {
 }
 
 // serves reports whether the service of the study speaks a protocol.
-func (r *reader) serves(s *Study, protocol string) bool {
+func (r *reader) serves(s *study.Study, protocol string) bool {
 	if s.Service == nil {
 		return false
 	}
@@ -263,7 +265,7 @@ func (r *reader) serves(s *Study, protocol string) bool {
 }
 
 // use parses NAME or {NAME: {settings}} of a class. The kind is nil after a mistake.
-func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *document.Node) {
+func (r *reader) use(n *document.Node, class string) (kind *study.Kind, settings *document.Node) {
 	place, known := n, r.catalog.Kinds(class)
 	if n.Kind == document.Mapping {
 		entries := r.entries(n, class)
@@ -280,7 +282,7 @@ func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *docu
 	if !ok {
 		return nil, nil
 	}
-	if kind = find(known, func(k Kind) bool { return k.Name == name }); kind != nil {
+	if kind = find(known, func(k study.Kind) bool { return k.Name == name }); kind != nil {
 		return kind, settings
 	}
 	if drive := r.catalog.Driving(name); class == "workload" && len(drive) > 0 {
@@ -292,8 +294,8 @@ func (r *reader) use(n *document.Node, class string) (kind *Kind, settings *docu
 }
 
 // used is a kind with the settings that stand below a path.
-func (r *reader) used(kind *Kind, path string, settings *document.Node) Use {
-	return Use{Kind: kind.Name, Settings: r.settings(settings, path+"."+kind.Name, kind.Defaults)}
+func (r *reader) used(kind *study.Kind, path string, settings *document.Node) study.Use {
+	return study.Use{Kind: kind.Name, Settings: r.settings(settings, path+"."+kind.Name, kind.Defaults)}
 }
 
 // settings reads the settings of a kind in their canonical text.
@@ -350,7 +352,7 @@ func (r *reader) check(n *document.Node, f parameter.Field, text string) (string
 		r.in.Complain(n, "%v", err)
 		return "", false
 	}
-	if f.Name == TraceSetting || f.Name == "load."+TraceSetting {
+	if f.Name == study.TraceSetting || f.Name == "load."+study.TraceSetting {
 		return r.trace(n, canonical)
 	}
 	return canonical, true

@@ -1,4 +1,4 @@
-package study_test
+package file_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
 
@@ -51,11 +52,11 @@ type simSettings struct {
 }
 
 // unplaced compares studies without the places that their levels have in a file.
-var unplaced = cmpopts.IgnoreUnexported(Study{})
+var unplaced = cmpopts.IgnoreUnexported(study.Study{})
 
 // testCatalog is a small catalog whose workloads run nothing.
-func testCatalog() *Catalog {
-	return &Catalog{
+func testCatalog() *study.Catalog {
+	return &study.Catalog{
 		Workloads: []workload.Kind{
 			workload.Define(workload.Kind{Name: "storage", Doc: "Drives disks.", Metrics: measure.OperationMetrics("iops", "read", "write"), Rate: "iops"},
 				storageSettings{Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "psync", Direct: true},
@@ -115,7 +116,7 @@ func checkQuota(_ context.Context, _ factor.Env, level string) (string, error) {
 	return canonical, nil
 }
 
-func parse(t *testing.T, text string, sets ...string) *Study {
+func parse(t *testing.T, text string, sets ...string) *study.Study {
 	t.Helper()
 	s, err := Parse("test.yaml", []byte(text), testCatalog(), sets)
 	if err != nil {

@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
 
@@ -18,7 +19,7 @@ type tracedSettings struct {
 }
 
 // tracedCatalog has a workload that takes a trace.
-func tracedCatalog() *Catalog {
+func tracedCatalog() *study.Catalog {
 	c := testCatalog()
 	c.Workloads = append(c.Workloads, workload.Define(
 		workload.Kind{Name: "taker", Doc: "Takes a trace.", Metrics: measure.OperationMetrics("operations"), Rate: "operations"},

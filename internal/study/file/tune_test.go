@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"strings"
@@ -59,12 +59,12 @@ func TestTune(t *testing.T) {
 // A candidate of the catalog is left out, with the reason, where a study cannot have it.
 func TestCandidateOfTheCatalog(t *testing.T) {
 	s := parse(t, head)
-	f, err := s.Candidate(testCatalog(), "storage.threads", []string{"2", "4"})
+	f, err := Candidate(s, testCatalog(), "storage.threads", []string{"2", "4"})
 	if err != nil || f.Parameter != "threads" || len(f.Levels) != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	for name, levels := range map[string][]string{"nginx.workers": {"2"}, "storage.threads": {"none"}} {
-		if f, err := s.Candidate(testCatalog(), name, levels); err == nil {
+		if f, err := Candidate(s, testCatalog(), name, levels); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"slices"
@@ -6,13 +6,14 @@ import (
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 )
 
 // reader walks the nodes of a study file and collects every mistake with its position. Invalid
 // parts are left out, so that they cause no further mistakes.
 type reader struct {
 	in      *document.File
-	catalog *Catalog
+	catalog *study.Catalog
 	places  map[string]*document.Node // positions of settings and levels, for later mistakes
 	traces  []traced                  // that the study names
 	misled  bool                      // factors have mistakes, so that the metrics they add are unknown
@@ -122,3 +123,24 @@ type (
 	measureReader struct{ r *reader }
 	tuneReader    struct{ r *reader }
 )
+
+func namesOf[T any](all []T, name func(T) string) []string {
+	out := make([]string, len(all))
+	for i, one := range all {
+		out[i] = name(one)
+	}
+	return out
+}
+
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// hasSetting reports whether a kind with such defaults has a setting of the name.
+func hasSetting(defaults any, name string) bool {
+	_, has := parameter.Find(defaults, name)
+	return has
+}

@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 )
 
 // mostCombined is the largest number of arms that are all built when a study is validated.
@@ -15,10 +16,10 @@ const mostCombined = 64
 
 // loads builds load and service for the baseline, for each other level, and for every arm if
 // there are few: this finds invalid combinations of valid settings.
-func (lr loadReader) loads(s *Study) {
+func (lr loadReader) loads(s *study.Study) {
 	build := lr.builder(s)
 	baseline := map[string]string{}
-	var varied []Factor
+	var varied []study.Factor
 	arms := 1
 	for _, f := range s.Factors {
 		if f.Parameter != "" {
@@ -34,7 +35,7 @@ func (lr loadReader) loads(s *Study) {
 	for _, f := range varied {
 		lr.each(build, baseline, f, levelPlace)
 	}
-	for _, f := range s.Tune.settings() {
+	for _, f := range s.Tune.Settings() {
 		tried := *s
 		tried.Factors = append(slices.Clone(s.Factors), f)
 		lr.each(lr.builder(&tried), baseline, f, candidatePlace)
@@ -60,7 +61,7 @@ func (lr loadReader) loads(s *Study) {
 }
 
 // each builds load and service with each level of a factor, on the baseline.
-func (lr loadReader) each(build func(map[string]string) (string, error), baseline map[string]string, f Factor, place func(string, int) string) {
+func (lr loadReader) each(build func(map[string]string) (string, error), baseline map[string]string, f study.Factor, place func(string, int) string) {
 	for i, level := range f.Levels {
 		levels := maps.Clone(baseline)
 		levels[f.FullName()] = level
@@ -72,12 +73,12 @@ func (lr loadReader) each(build func(map[string]string) (string, error), baselin
 
 // builder returns a function that builds load and service of an arm, and names the part of the
 // study that failed.
-func (lr loadReader) builder(s *Study) func(levels map[string]string) (place string, err error) {
+func (lr loadReader) builder(s *study.Study) func(levels map[string]string) (place string, err error) {
 	kind := lr.r.catalog.Workload(s.Workload.Kind)
 	return func(levels map[string]string) (string, error) {
 		paced := s.Settings(levels)
 		if s.Load.Peak != nil { // probes offer rates
-			paced[RateSetting] = "1/s"
+			paced[study.RateSetting] = "1/s"
 		}
 		if _, err := kind.New(paced); err != nil {
 			return "workload." + kind.Name, err
@@ -99,8 +100,8 @@ func (lr loadReader) builder(s *Study) func(levels map[string]string) (place str
 		served := lr.r.catalog.Service(s.Service.Kind)
 		settings := s.ServiceSettings(levels)
 		_, err := served.New(settings)
-		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {
-			err = fmt.Errorf("%s %s: the workload %s supports one server only", instancesSetting, n, kind.Name)
+		if n := settings[study.InstancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {
+			err = fmt.Errorf("%s %s: the workload %s supports one server only", study.InstancesSetting, n, kind.Name)
 		}
 		if err == nil {
 			err = checkConnections(s.Settings(levels), kind.Defaults, settings, served.Defaults)

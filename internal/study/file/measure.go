@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"strconv"
@@ -6,18 +6,19 @@ import (
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/study/timing"
 )
 
 // measure parses the timing of trials. The node may be nil.
-func (mr measureReader) measure(n *document.Node) Measure {
+func (mr measureReader) measure(n *document.Node) study.Measure {
 	t := timing.Default()
 	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
 		mr.r.in.Complain(n, "measure: %v", err) // a gap in the validation, since each value was checked
 	}
-	m := Measure{
-		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
+	m := study.Measure{
+		Settle: time.Duration(t.Settle), Warmup: study.AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
 		Interval: time.Duration(t.Interval), Precision: float64(t.Precision), Time: time.Duration(t.Time), Disk: int64(t.Disk), Retries: t.Retries, Intervene: t.Intervene,
 	}
 	if t.Warmup != timing.Auto {
@@ -39,7 +40,7 @@ func (mr measureReader) measure(n *document.Node) Measure {
 }
 
 // blocks reads the number of blocks and the looks.
-func (mr measureReader) blocks(t *timing.Settings, m *Measure) {
+func (mr measureReader) blocks(t *timing.Settings, m *study.Measure) {
 	if t.Blocks != timing.Auto {
 		n, err := strconv.Atoi(t.Blocks)
 		if err != nil || n < 1 || n > timing.MostBlocks {
@@ -64,7 +65,7 @@ func (mr measureReader) blocks(t *timing.Settings, m *Measure) {
 }
 
 // consistent rejects contradicting keys of measure. It reports only keys that the study gives.
-func (mr measureReader) consistent(m Measure) {
+func (mr measureReader) consistent(m study.Measure) {
 	at := func(name string) *document.Node { return mr.r.places["measure."+name] }
 	if n := at("precision"); n != nil && m.Precision == 0 {
 		mr.r.in.Complain(n, "precision: 0%% is out of reach; give a half-width such as 1%%")

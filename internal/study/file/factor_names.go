@@ -1,4 +1,4 @@
-package study
+package file
 
 import (
 	"fmt"
@@ -7,15 +7,16 @@ import (
 
 	"plimsoll/internal/document"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/study/misplaced"
 	"plimsoll/internal/workload"
 )
 
 // settings lists every setting that could be a factor in some study.
-func (c *Catalog) settings() (all []misplaced.Setting) {
+func settings(c *study.Catalog) (all []misplaced.Setting) {
 	for _, class := range []string{"workload", "service"} {
 		for _, k := range c.Kinds(class) {
-			for _, name := range settingsOf(k.Name, k.Defaults) {
+			for _, name := range study.SettingNames(k.Name, k.Defaults) {
 				all = append(all, misplaced.Setting{Factor: name, Owner: k.Name, Class: class})
 			}
 		}
@@ -25,7 +26,7 @@ func (c *Catalog) settings() (all []misplaced.Setting) {
 
 // unknownFactor reports a factor that this study cannot have, with the nearest valid name,
 // else a setting of that name elsewhere in the catalog, else where all are listed.
-func (fr factorReader) unknownFactor(n *document.Node, name string, s *Study, kind *workload.Kind) {
+func (fr factorReader) unknownFactor(n *document.Node, name string, s *study.Study, kind *workload.Kind) {
 	here := fr.factorNames(s, kind)
 	if parameter.Nearest(name, here) != "" {
 		fr.r.in.Unknown(n, "unknown factor", name, here)
@@ -42,7 +43,7 @@ func (fr factorReader) unknownFactor(n *document.Node, name string, s *Study, ki
 	if s.Service != nil {
 		of.Service = s.Service.Kind
 	}
-	if o, ok := of.Find(name, fr.r.catalog.settings()); ok {
+	if o, ok := of.Find(name, settings(fr.r.catalog)); ok {
 		fr.r.in.Complain(n, "unknown factor %q; %s is a setting of the %s %s: %s", name, o.Factor, o.Class, o.Owner, of.Remedy(o))
 		return
 	}
