@@ -1,7 +1,6 @@
 package keyvalue
 
 import (
-	"bytes"
 	"encoding/csv"
 	"strings"
 
@@ -15,9 +14,9 @@ func RedisBenchmark() foreign.Format {
 	return foreign.Format{
 		Name: "redis-benchmark", Doc: "standard output of `redis-benchmark` or `valkey-benchmark`: text, `-q` or `--csv`", Rate: "operations", Metrics: measure.OperationMetrics("operations"),
 		Absent: "Response times other than p50 and the slowest with `-q`, and all of them before 6.2. Errors, versions, and with `-q` and `--csv` clients and requests. " +
-			"Each test is a class of operations. It is a closed loop: stalls of the server are under-represented (coordinated omission).",
+			"Each test is a class of operations; the LPUSH that fills the list for LRANGE is skipped. It is a closed loop: stalls of the server are under-represented (coordinated omission).",
 		Sniff: func(head []byte) bool {
-			return redisTest().Match(head) || redisBegun().Match(head) || redisQuiet().Match(head) || bytes.HasPrefix(head, []byte(`"test","rps"`)) || redisRow().Match(head)
+			return redisTest().Match(head) || redisBegun().Match(head) || redisQuiet().Match(head) || redisHead().Match(head) || redisRow().Match(head)
 		},
 		Parse: parseRedisBenchmark,
 	}
@@ -30,6 +29,7 @@ var (
 	redisBegun   = pattern.Of(`(?m)(?:^|\r) *[A-Z][^:\r\n]*: rps=\S+ \(overall: `) // progress, which may be longer than the head
 	redisQuiet   = pattern.Of(`(?m)(?:^|\r)([A-Z][^:\r\n]*): (\S+) requests per second(?:, p50=(\S+) msec)?`)
 	redisRow     = pattern.Of(`^"[A-Z][^"]*","\d+(\.\d+)?"\s*(?:\n|$)`)
+	redisHead    = pattern.Of(`(?m)^"test","rps"`)
 	redisDone    = pattern.Of(`^\s+(\d+) requests completed in (\S+) seconds`)
 	redisClients = pattern.Of(`^\s+(\d+) parallel clients`)
 	redisPayload = pattern.Of(`^\s+(\d+) bytes payload`)
@@ -64,9 +64,15 @@ func parseRedisBenchmark(t *foreign.Text) ([]foreign.Run, error) {
 	return []foreign.Run{b.run}, t.Err()
 }
 
-// test begins a test. What stands in parentheses says why it ran.
-func (b *redisBenchmark) test(name string) {
-	b.prefix, b.columns = b.run.Class(redisShort().ReplaceAllString(name, "")), nil
+// test begins a test, and reports whether it is one: redis-benchmark also fills the list that LRANGE reads. What stands in
+// parentheses describes the test.
+func (b *redisBenchmark) test(name string) bool {
+	b.prefix, b.columns = "", nil
+	if strings.Contains(name, "(needed to benchmark ") {
+		return false
+	}
+	b.prefix = b.run.Class(redisShort().ReplaceAllString(name, ""))
+	return true
 }
 
 func (b *redisBenchmark) line(line string) error {
@@ -79,7 +85,9 @@ func (b *redisBenchmark) line(line string) error {
 		return nil
 	}
 	if m := redisQuiet().FindStringSubmatch(line); m != nil {
-		b.test(m[1])
+		if !b.test(m[1]) {
+			return nil
+		}
 		if m[3] != "" {
 			if err := r.Set(b.prefix+"p50", m[3], 1e-3); err != nil {
 				return err
@@ -164,7 +172,9 @@ func (b *redisBenchmark) row(line string) error {
 	if len(fields) < 2 || b.csv != nil && len(fields) != len(b.csv) {
 		return foreign.Truncated(len(fields), max(2, len(b.csv)))
 	}
-	b.test(fields[0])
+	if !b.test(fields[0]) {
+		return nil
+	}
 	if err := b.run.Set(b.prefix+"operations", fields[1], 1); err != nil {
 		return err
 	}
