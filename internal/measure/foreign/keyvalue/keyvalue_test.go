@@ -43,6 +43,8 @@ func TestRedisBenchmark(t *testing.T) {
 		Values: values{"ping_inline.operations": 160771.70, "ping_inline.mean": .000167, "lpush.operations": 149700.61, "lpush.max": .001511, "lrange_500.p99": .005703, "mset.p50": .000295, "mset.max": .005935}, Warning: "number of requests",
 	})
 	foreigntest.File(t, f, "testdata/redis-6.2.4.csv", want{Values: values{"json_get_jsonsl-1__.operations": 19920.32, "json_get_jsonsl-1__.p99": .000287}})
+	const command = "json_set_pass-100_____sclr__0__str___b__" // with quotes and commas, which are not escaped
+	foreigntest.File(t, f, "testdata/redis-6.2-command.csv", want{Values: values{command + ".operations": 73391.80, command + ".p50": .000199, command + ".max": .016463}})
 	runs, err := parseRedisBenchmark(foreign.NewText(strings.NewReader("LPUSH: 5.5 requests per second, p50=1.0 msec\nLPUSH (needed to benchmark LRANGE): 6.5 requests per second, p50=2.0 msec\n" +
 		"====== LPUSH (needed to benchmark LRANGE) ======\n  100 requests completed in 7.00 seconds\n  14.29 requests per second\n")))
 	if err != nil || runs[0].Values["lpush.operations"] != 5.5 || runs[0].Values["lpush.p50"] != .001 || runs[0].Length != 0 {

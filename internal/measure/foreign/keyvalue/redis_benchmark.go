@@ -1,7 +1,6 @@
 package keyvalue
 
 import (
-	"encoding/csv"
 	"strings"
 
 	"plimsoll/internal/measure"
@@ -37,7 +36,10 @@ var (
 	redisShort   = pattern.Of(` \(.*`)
 )
 
-const enoughForP99 = 1000 // requests
+const (
+	enoughForP99 = 1000 // requests
+	redisName    = 40   // bytes of the name of a test
+)
 
 // redisBenchmark reads the report of one run, whose tests ran in turn.
 type redisBenchmark struct {
@@ -71,7 +73,8 @@ func (b *redisBenchmark) test(name string) bool {
 	if strings.Contains(name, "(needed to benchmark ") {
 		return false
 	}
-	b.prefix = b.run.Class(redisShort().ReplaceAllString(name, ""))
+	name = redisShort().ReplaceAllString(name, "")
+	b.prefix = b.run.Class(name[:min(len(name), redisName)]) // it may be a long command
 	return true
 }
 
@@ -161,10 +164,7 @@ func (b *redisBenchmark) latency(name, text string) error {
 
 // row reads a line of CSV: test and rate, and since 6.2 latencies that a header names.
 func (b *redisBenchmark) row(line string) error {
-	fields, err := csv.NewReader(strings.NewReader(line)).Read()
-	if err != nil {
-		return err
-	}
+	fields := redisFields(line, max(2, len(b.csv)))
 	if fields[0] == "test" {
 		b.csv = fields
 		return nil
@@ -186,4 +186,16 @@ func (b *redisBenchmark) row(line string) error {
 		}
 	}
 	return nil
+}
+
+// redisFields splits a line of CSV. redis-benchmark does not escape quotes in the name of a test, which may be a command:
+// what exceeds the columns belongs to it.
+func redisFields(line string, columns int) []string {
+	const between = `","`
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), `"`), `"`)
+	fields := strings.Split(line, between)
+	if surplus := len(fields) - columns; surplus > 0 && fields[0] != "test" {
+		fields = append([]string{strings.Join(fields[:surplus+1], between)}, fields[surplus+1:]...)
+	}
+	return fields
 }
