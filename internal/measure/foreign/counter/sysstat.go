@@ -16,7 +16,8 @@ import (
 func Sysstat() foreign.Format {
 	return foreign.Format{
 		Name: "sysstat", Doc: "`sadf -j`, `mpstat -o JSON` and `iostat -o JSON` of sysstat 11 and later", Counters: true, Metrics: sysstatMetrics(),
-		Absent: "Values are means over samples; of CPUs those of all together, of disks sums and the busiest, without device mapper and RAID where their disks are there. What was not recorded (`sar -A`) is absent. Processes, interrupts and file systems are skipped. " +
+		Absent: "Values are means over samples; of CPUs those of all together, of disks sums and the busiest. Device mapper and RAID are left out where their disks are there. " +
+			"What was not recorded (`sar -A`) is absent. Processes, interrupts and file systems are skipped. " +
 			"iostat has no times, unless `-t` asks for them with `S_TIME_FORMAT=ISO`. Its first sample counts from boot unless `-y` was given.",
 		Sniff: func(head []byte) bool {
 			return bytes.Contains(head, []byte(`"sysstat"`)) && bytes.Contains(head, []byte(`"hosts"`))

@@ -21,11 +21,13 @@ func TestVdbench(t *testing.T) {
 	})
 	foreigntest.File(t, f, "testdata/vdbench-old.html", want{Tool: "vdbench", Values: values{"iops": 200, "read.iops": 200, "mean": .005}, Absent: []string{"write.iops", "max", "host.cpu"}})
 	foreigntest.File(t, f, "testdata/vdbench-2016.html", want{
-		Tool: "vdbench", Length: 59, Values: values{"iops": 50.0169, "throughput": .1954 * (1 << 20), "mean": .0053952, "max": .096066, "read.iops": 50.0169 * .759065, "read.mean": .0069438, "write.mean": .0005163, "host.cpu": .011605},
+		Tool: "vdbench", Length: 59, Values: values{"iops": 50.0169, "throughput": .1954 * (1 << 20), "mean": .0053952, "max": .096066, "read.iops": 50.0169 * .759065, "read.mean": .0069438,
+			"write.mean": .0005163, "host.cpu": .011605},
 		Absent: []string{"read.max"}, Levels: levels{"vdbench.run": "rd1", "vdbench.threads": "2", "vdbench.rdpct": "75"},
 	})
 	foreigntest.File(t, f, "testdata/vdbench-5.04.07.html", want{
-		Length: 2, Values: values{"iops": 105, "throughput": .1025 * (1 << 20), "mean": 27.5e-6, "max": 120e-6, "read.iops": 52.5, "read.mean": 17.5e-6, "read.max": 60e-6, "write.mean": 37.5e-6, "write.max": 120e-6},
+		Length: 2, Values: values{"iops": 105, "throughput": .1025 * (1 << 20), "mean": 27.5e-6, "max": 120e-6, "read.iops": 52.5, "read.mean": 17.5e-6, "read.max": 60e-6, "write.mean": 37.5e-6,
+			"write.max": 120e-6},
 		Absent: []string{"host.cpu"}, Levels: levels{"vdbench.run": "rd1", "vdbench.rdpct": "50"},
 	})
 	const head = "tod Run Interval reqrate rate MB/sec bytes/io read% resp\n"

@@ -22,7 +22,8 @@ func K6() foreign.Format {
 			measure.Metric{Name: "iteration.mean", Unit: "s", Doc: "mean duration of an iteration", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "checks.failed", Unit: "1/s", Doc: "failed checks per second", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "dropped", Unit: "1/s", Doc: "iterations per second that were not started, for lack of virtual users", Better: measure.LowerIsBetter}),
-		Absent: "Histograms; p99 unless `--summary-trend-stats` asks for it; version and start, unless the summary is the machine-readable one, which lacks p99 and thresholds. Response times are those of `http_req_duration`, without connecting. " +
+		Absent: "Histograms; p99 unless `--summary-trend-stats` asks for it; version and start, unless the summary is the machine-readable one, which lacks p99 and thresholds. " +
+			"Response times are those of `http_req_duration`, without connecting. " +
 			"Executors with virtual users are closed loops (coordinated omission). In the old export a threshold with `true` has failed. The point stream (`--out json`) is refused.",
 		Sniff: func(head []byte) bool {
 			if bytes.HasPrefix(head, []byte(`{"type":"Metric"`)) || bytes.HasPrefix(head, []byte(`{"metric":`)) {

@@ -12,7 +12,8 @@ func Oha() foreign.Format {
 	return foreign.Format{
 		Name: "oha", Doc: "`oha --output-format json`, in older versions `oha -j`", Rate: "requests", Metrics: measure.OperationMetrics("requests"),
 		Absent: "Version, target, start and the offered rate. Its histogram has 11 bins only, and is skipped. Without `-q` it is a closed loop, and with `-q` response times count from the due time only with " +
-			"`--latency-correction`: else stalls of the server are under-represented (coordinated omission). The rate includes responses of any status, and requests without one. Requests that the end of the run aborted are no errors.",
+			"`--latency-correction`: else stalls of the server are under-represented (coordinated omission). The rate includes responses of any status, and requests without one. " +
+			"Requests that the end of the run aborted are no errors.",
 		Sniff: func(head []byte) bool {
 			return bytes.Contains(head, []byte(`"requestsPerSec"`)) && bytes.Contains(head, []byte(`"successRate"`))
 		},

@@ -60,28 +60,36 @@ func TestK6(t *testing.T) {
 		Warning: "threshold http_req_duration p(99)<40 failed",
 	})
 	foreigntest.File(t, f, "testdata/k6-0.2x-export.json", want{
-		Length: 29 / 2.6541534375803657, Values: values{"requests": 2.6541534375803657, "throughput": 29299.199797449655, "mean": .0505104724137931, "p50": .0456972, "max": .2231873, "iteration.mean": 1.06379535862069, "checks.failed": 0},
+		Length: 29 / 2.6541534375803657, Values: values{"requests": 2.6541534375803657, "throughput": 29299.199797449655, "mean": .0505104724137931, "p50": .0456972, "max": .2231873,
+			"iteration.mean": 1.06379535862069, "checks.failed": 0},
 		Counts: counts{"operations": 29}, Absent: []string{"p90", "errors"},
 	})
 	foreigntest.File(t, f, "testdata/k6-0.46-export.json", want{
-		Values: values{"requests": 44.00109599768763, "mean": .0447102379925373, "p50": .043868981, "p90": .0479607264, "max": .058395971, "iteration.mean": .045083882910447755, "errors": 2 / (134 / 44.00109599768763)},
+		Values: values{"requests": 44.00109599768763, "mean": .0447102379925373, "p50": .043868981, "p90": .0479607264, "max": .058395971, "iteration.mean": .045083882910447755,
+			"errors": 2 / (134 / 44.00109599768763)},
 		Counts: counts{"operations": 132, "errors": 2}, Absent: []string{"p95", "p99"}, Warning: "threshold http_req_duration max<1 failed",
 	})
 	foreigntest.File(t, f, "testdata/k6-1.8.1-export.json", want{
-		Values: values{"requests": 44.092273590928194, "mean": .04446694680597017, "p90": .0480056468, "max": .091695805}, Counts: counts{"operations": 131, "errors": 3}, Warning: "threshold http_req_duration max<1 failed",
+		Values: values{"requests": 44.092273590928194, "mean": .04446694680597017, "p90": .0480056468, "max": .091695805}, Counts: counts{"operations": 131, "errors": 3},
+		Warning: "threshold http_req_duration max<1 failed",
 	})
 	foreigntest.File(t, f, "testdata/k6-1.8.1-handlesummary.json", want{
-		Length: 3.033109836, Values: values{"requests": 44.50877393152208, "throughput": 27834.798132908763, "mean": .04434179097777777, "p50": .043671928, "p90": .0479414854, "max": .069620318, "errors": 3 / 3.033109836},
+		Length: 3.033109836, Values: values{"requests": 44.50877393152208, "throughput": 27834.798132908763, "mean": .04434179097777777, "p50": .043671928, "p90": .0479414854, "max": .069620318,
+			"errors": 3 / 3.033109836},
 		Counts: counts{"operations": 132, "errors": 3}, Warning: "threshold http_req_duration max<1 failed",
 	})
 	foreigntest.File(t, f, "testdata/k6-1.8.1-machine.json", want{
-		Tool: "k6 1.8.1", Length: 3.018617716, Values: values{"requests": 132 / 3.018617716, "throughput": 82534 / 3.018617716, "mean": .04553359943181818, "p50": .046879797, "p90": .0482365293, "max": .060176697, "iterations": 132 / 3.018617716,
+		Tool: "k6 1.8.1", Length: 3.018617716, Values: values{"requests": 132 / 3.018617716, "throughput": 82534 / 3.018617716, "mean": .04553359943181818, "p50": .046879797, "p90": .0482365293,
+			"max": .060176697, "iterations": 132 / 3.018617716,
 			"errors": 2 / 3.018617716, "checks.failed": 2 / 3.018617716}, Counts: counts{"operations": 130, "errors": 2}, Absent: []string{"p95", "p99"},
 	})
 	foreigntest.File(t, f, "testdata/k6-grpc-handlesummary.json", want{
-		Length: 3.393269634, Values: values{"iterations": 2833.5502441831595, "iteration.mean": .002580914916068644, "throughput": 395202.310645497, "checks.failed": 0}, Absent: []string{"requests", "p50"}, Warning: "threshold fake_rate rate >= 0.8 failed",
+		Length: 3.393269634, Values: values{"iterations": 2833.5502441831595, "iteration.mean": .002580914916068644, "throughput": 395202.310645497, "checks.failed": 0},
+		Absent: []string{"requests", "p50"}, Warning: "threshold fake_rate rate >= 0.8 failed",
 	})
-	runs, err := parseK6(foreign.NewText(strings.NewReader(`{"config":{"duration":3},"results":{"metrics":[{"name":"http_reqs","type":"counter","values":{"count":1e3}},{"name":"http_req_duration","type":"trend","values":{"med":5,"p90":7,"p95":null}}]}}`)))
+	const unasked = `{"config":{"duration":3},"results":{"metrics":[{"name":"http_reqs","type":"counter","values":{"count":1e3}},` +
+		`{"name":"http_req_duration","type":"trend","values":{"med":5,"p90":7,"p95":null}}]}}`
+	runs, err := parseK6(foreign.NewText(strings.NewReader(unasked)))
 	if _, ok := runs[0].Values["p95"]; err != nil || ok || runs[0].Values["p90"] != .007 {
 		t.Errorf("a quantile that was not asked for: %+v, %v", runs, err)
 	}
@@ -124,7 +132,8 @@ func TestVegeta(t *testing.T) {
 		Counts: counts{"operations": 200}, Absent: []string{"p99"},
 	})
 	foreigntest.File(t, f, "testdata/vegeta-12.8.4.json", want{
-		Length: 3.023337182, Values: values{"requests": 97.24353662912084, "offered": 100.34173199706399, "mean": .038451869, "p50": .043744037, "p90": .049205823, "p95": .054258128, "max": .084159142, "throughput": 153600 / 3.023337182},
+		Length: 3.023337182, Values: values{"requests": 97.24353662912084, "offered": 100.34173199706399, "mean": .038451869, "p50": .043744037, "p90": .049205823, "p95": .054258128,
+			"max": .084159142, "throughput": 153600 / 3.023337182},
 		Counts: counts{"operations": 294, "errors": 6}, Absent: []string{"p99"}, Warning: "failed requests",
 	})
 	foreigntest.File(t, f, "testdata/vegeta-8.json", want{
