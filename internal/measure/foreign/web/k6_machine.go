@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// k6Machine is the machine-readable summary of k6 1.5 and later. It has neither thresholds nor
-// rates, and quantiles of its own choice.
+// k6Machine is the summary that k6 writes with --new-machine-readable-summary. It has neither
+// thresholds nor rates, and quantiles of its own choice.
 type k6Machine struct {
 	Config struct {
 		Duration float64 `json:"duration"` // s

@@ -149,6 +149,12 @@ func TestOha(t *testing.T) {
 		Counts: counts{"operations": 11490, "errors": 5}, Absent: []string{"p99.99"}, Warning: "coordinated omission",
 	})
 	foreigntest.File(t, f, "testdata/oha-0.5.json", want{Values: values{"requests": 500, "p99": .2}, Counts: counts{"operations": 1000, "errors": 0}, Absent: []string{"p99.9"}})
+	const aborted = `{"summary":{"successRate":null,"total":1.0,"slowest":null,"requestsPerSec":2.0,"sizePerSec":0.0},"latencyPercentiles":{"p50":null},` +
+		`"responseTimeHistogram":{"NaN":0},"statusCodeDistribution":{},"errorDistribution":{"aborted due to deadline":2}}`
+	runs, err := parseOha(foreign.NewText(strings.NewReader(aborted)))
+	if err != nil || runs[0].Counts["errors"] != 0 || runs[0].Void == "" {
+		t.Errorf("a run whose requests were all aborted at its end is %+v, %v", runs, err)
+	}
 	foreigntest.Refused(t, f, `{"summary":{"requestsPerSec":"x"}}`, "line 1", "requestsPerSec")
 }
 
