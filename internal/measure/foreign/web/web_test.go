@@ -148,6 +148,14 @@ func TestOha(t *testing.T) {
 		Length: 10, Values: values{"requests": 1149.2, "mean": .0087, "max": .0512, "p50": .0087, "p99": .0481, "p99.9": .0502, "throughput": 1176473.6, "errors": .5},
 		Counts: counts{"operations": 11490, "errors": 5}, Absent: []string{"p99.99"}, Warning: "coordinated omission",
 	})
+	// Four requests were in flight when the time was over: oha counts them in its rate.
+	foreigntest.File(t, f, "testdata/oha-1.16.json", want{
+		Length: 3.167535854, Values: values{"requests": 83.97694998908764, "mean": .04722938514885495, "max": .085339011, "p50": .045704376, "p90": .052017792, "p95": .066671692,
+			"throughput": 42349.63902006079, "errors": 5 / 3.167535854}, Counts: counts{"operations": 257, "errors": 5}, Absent: []string{"p99"}, Warning: "neither 2xx nor 3xx",
+	})
+	foreigntest.File(t, f, "testdata/oha-1.16-n.json", want{
+		Length: 4.7550053949999995, Values: values{"requests": 42.06094071108831, "mean": .04734665000999999, "max": .112780636, "p50": .044984115, "p95": .060759704}, Counts: counts{"operations": 196, "errors": 4},
+	})
 	foreigntest.File(t, f, "testdata/oha-0.5.json", want{Values: values{"requests": 500, "p99": .2}, Counts: counts{"operations": 1000, "errors": 0}, Absent: []string{"p99.9"}})
 	const aborted = `{"summary":{"successRate":null,"total":1.0,"slowest":null,"requestsPerSec":2.0,"sizePerSec":0.0},"latencyPercentiles":{"p50":null},` +
 		`"responseTimeHistogram":{"NaN":0},"statusCodeDistribution":{},"errorDistribution":{"aborted due to deadline":2}}`
