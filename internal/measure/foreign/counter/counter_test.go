@@ -3,6 +3,7 @@ package counter
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/measure/foreign"
@@ -46,6 +47,14 @@ func TestSysstat(t *testing.T) {
 	})
 	foreigntest.File(t, f, "testdata/mpstat.json", want{Counters: values{"sysstat.cpu.busy": .64, "sysstat.cpu.user": .5, "sysstat.cpu.system": .1, "sysstat.cpu.softirq": .04}})
 	foreigntest.File(t, f, "testdata/iostat.json", want{Counters: values{"sysstat.cpu.busy": .15, "sysstat.cpu.iowait": .2, "sysstat.disk.read": 400 * 1024, "sysstat.disk.iops": 150, "sysstat.disk.busy.max": .3}})
+	// The device mapper is not counted beside the disk below it. The second sample follows the first by a second.
+	foreigntest.File(t, f, "testdata/iostat-2024.json", want{
+		Length: 1, Counters: values{"sysstat.cpu.user": (.0094 + .0405) / 2, "sysstat.cpu.system": .01875, "sysstat.cpu.steal": .00065, "sysstat.disk.read": 36.01 * 1024,
+			"sysstat.disk.written": 216.095 * 1024, "sysstat.disk.iops": 20.99 / 2},
+	})
+	foreigntest.File(t, f, "testdata/mpstat-2021.json", want{
+		Length: 60, Counters: values{"sysstat.cpu.busy": .5002, "sysstat.cpu.user": .5001, "sysstat.cpu.system": 0, "sysstat.cpu.softirq": .0001},
+	})
 	foreigntest.Refused(t, f, `{"sysstat":{"hosts":[]}}`, "one host per file")
 }
 
@@ -55,6 +64,16 @@ func TestPerf(t *testing.T) {
 	foreigntest.File(t, f, "testdata/perf.txt", want{
 		Length: seconds, Counters: values{"perf.cpu-clock": 8.0005 / seconds, "perf.context-switches": 4000 / seconds, "perf.cycles": 8e9 / seconds, "perf.ipc": 1.5},
 	})
+	// Cycles per second as the samples' own test expects them.
+	foreigntest.File(t, f, "testdata/perf-process.txt", want{Length: 7.999881391, Counters: values{"perf.cycles": 23804772.932539094}})
+	foreigntest.File(t, f, "testdata/perf-hybrid.txt", want{
+		Length: .804111502, Counters: values{"perf.cpu-clock": 9.64594 / .804111502, "perf.cpu_core/cycles/": 2.40107310391389e+07, "perf.cpu_atom/cycles/": 2.159404505073228e+07,
+			"perf.ipc": (12811040. + 6279887) / (19307305 + 17364020)},
+	})
+	old, err := parsePerf(foreign.NewText(strings.NewReader(" Performance counter stats for 'system wide':\n\n  4000.5 task-clock (msec)  #  2.0 CPUs utilized (100.00%)\n\n 2.0 seconds time elapsed\n")))
+	if err != nil || old[0].Counters["perf.task-clock"] != 4.0005/2 {
+		t.Errorf("task-clock with its unit behind it: %+v, %v", old, err)
+	}
 	data, err := os.ReadFile("testdata/perf.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -68,4 +87,4 @@ func TestPerf(t *testing.T) {
 
 func FuzzEsxtop(f *testing.F)  { foreigntest.Fuzz(f, Esxtop(), "testdata/esxtop.csv") }
 func FuzzSysstat(f *testing.F) { foreigntest.Fuzz(f, Sysstat(), "testdata/*.json") }
-func FuzzPerf(f *testing.F)    { foreigntest.Fuzz(f, Perf(), "testdata/perf.txt") }
+func FuzzPerf(f *testing.F)    { foreigntest.Fuzz(f, Perf(), "testdata/perf*.txt") }

@@ -31,9 +31,10 @@ func Perf() foreign.Format {
 }
 
 var (
-	perfBegin   = pattern.Of(`^ *Performance counter stats for `)
-	perfElapsed = pattern.Of(`^ +([0-9.,]+) (?:\+- [0-9.,]+ )?seconds time elapsed`)
-	perfEvent   = pattern.Of(`^ +([0-9][0-9.,]*|<not counted>|<not supported>) +(?:(msec|Joules|MiB|GHz) )?([A-Za-z][\w./:=-]*)`)
+	perfBegin   = pattern.Of(`^\s*Performance counter stats for `)
+	perfElapsed = pattern.Of(`^\s+([0-9.,]+) (?:\+- [0-9.,]+ )?seconds time elapsed`)
+	// The unit of times stands before the event, and in perf before 5.1 behind it.
+	perfEvent = pattern.Of(`^\s+([0-9][0-9.,]*|<not counted>|<not supported>)\s+(?:(msec|Joules|MiB|GHz) )?([A-Za-z](?:[\w.:-]|/[^/\s]*/)*)(?: \((msec)\))?`)
 )
 
 // perf reads one report: the counts come before the elapsed time.
@@ -65,7 +66,7 @@ func parsePerf(t *foreign.Text) ([]foreign.Run, error) {
 			continue
 		}
 		if m := perfEvent().FindStringSubmatch(line); m != nil {
-			if err := p.event(m[1], m[2], m[3]); err != nil {
+			if err := p.event(m[1], m[2]+m[4], m[3]); err != nil {
 				return nil, t.Errorf("%w", err)
 			}
 		}
@@ -104,6 +105,16 @@ func (p *perf) event(value, unit, name string) error {
 	return err
 }
 
+// total is the count of an event over the kinds of cores, which hybrid CPUs count apart as in cpu_core/cycles/.
+func (p *perf) total(event string) (sum float64) {
+	for name, v := range p.counts {
+		if name == event || strings.HasSuffix(name, "/"+event+"/") {
+			sum += v
+		}
+	}
+	return sum
+}
+
 func (p *perf) run(seconds float64) foreign.Run {
 	r := foreign.NewRun("perf")
 	r.Length = foreign.Duration(seconds)
@@ -119,7 +130,7 @@ func (p *perf) run(seconds float64) foreign.Run {
 		r.Counters["perf."+name] = v / seconds
 		r.Metrics = append(r.Metrics, measure.Metric{Name: "perf." + name, Unit: "1/s", Doc: name + " per second"})
 	}
-	if cycles, instructions := p.counts["cycles"], p.counts["instructions"]; cycles > 0 && instructions > 0 {
+	if cycles, instructions := p.total("cycles"), p.total("instructions"); cycles > 0 && instructions > 0 {
 		r.Counters["perf.ipc"] = instructions / cycles
 	}
 	for _, a := range p.absent {

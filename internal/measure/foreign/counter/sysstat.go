@@ -4,18 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/foreign"
+	"plimsoll/internal/pattern"
 )
 
 // Sysstat is the JSON output of sysstat.
 func Sysstat() foreign.Format {
 	return foreign.Format{
 		Name: "sysstat", Doc: "`sadf -j`, `mpstat -o JSON` and `iostat -o JSON` of sysstat 11 and later", Counters: true, Metrics: sysstatMetrics(),
-		Absent: "Values are means over samples; of CPUs those of all together, of disks sums and the busiest. What was not recorded (`sar -A`) is absent. Processes, interrupts and file systems are skipped. " +
-			"iostat has no times, unless `-t` asks for them. Its first sample counts from boot unless `-y` was given.",
+		Absent: "Values are means over samples; of CPUs those of all together, of disks sums and the busiest. Device mapper and RAID are left out where their disks are there. " +
+			"What was not recorded (`sar -A`) is absent. Processes, interrupts and file systems are skipped. " +
+			"iostat has no times, unless `-t` asks for them with `S_TIME_FORMAT=ISO`. Its first sample counts from boot unless `-y` was given.",
 		Sniff: func(head []byte) bool {
 			return bytes.Contains(head, []byte(`"sysstat"`)) && bytes.Contains(head, []byte(`"hosts"`))
 		},
@@ -42,6 +45,7 @@ type sysstatReport struct {
 	Sysstat struct {
 		Hosts []struct {
 			Node       string          `json:"nodename"`
+			Date       string          `json:"date"` // 2006-01-02, in other forms by locale
 			Statistics []sysstatSample `json:"statistics"`
 		} `json:"hosts"`
 	} `json:"sysstat"`
@@ -76,7 +80,7 @@ func parseSysstat(t *foreign.Text) ([]foreign.Run, error) {
 		collected := means{}
 		for i := range d.Sysstat.Hosts[0].Statistics {
 			s := &d.Sysstat.Hosts[0].Statistics[i]
-			if at, ok := s.time(); ok {
+			if at, ok := s.time(d.Sysstat.Hosts[0].Date); ok {
 				if r.Start.IsZero() {
 					r.Start = at
 				}
@@ -93,13 +97,20 @@ func parseSysstat(t *foreign.Text) ([]foreign.Run, error) {
 	return all, nil
 }
 
-// time is the time of a sample of sadf.
-func (s *sysstatSample) time() (time.Time, bool) {
+// time is the time of a sample: of sadf an object, of mpstat a time on the date of its start, of iostat with
+// S_TIME_FORMAT=ISO a date with a time. Times without a zone are taken as UTC.
+func (s *sysstatSample) time(date string) (time.Time, bool) {
 	var at struct {
 		Date string `json:"date"`
 		Time string `json:"time"`
 	}
-	if json.Unmarshal(s.Timestamp, &at) != nil {
+	var text string
+	if json.Unmarshal(s.Timestamp, &text) == nil {
+		if of, err := time.Parse("2006-01-02T15:04:05-0700", text); err == nil {
+			return of.UTC(), true
+		}
+		at.Date, at.Time = date, text
+	} else if json.Unmarshal(s.Timestamp, &at) != nil {
 		return time.Time{}, false
 	}
 	of, err := time.Parse("2006-01-02 15:04:05", at.Date+" "+at.Time)
@@ -177,8 +188,9 @@ func processors(m means, get func(names ...string) (float64, bool)) {
 	user, _ := get("user", "usr")
 	nice, _ := get("nice")
 	guest, _ := get("guest")
+	gnice, _ := get("gnice")
 	m.add("sysstat.cpu.busy", max(0, 100-idle-wait)/100)
-	m.add("sysstat.cpu.user", (user+nice+guest)/100)
+	m.add("sysstat.cpu.user", (user+nice+guest+gnice)/100)
 	m.add("sysstat.cpu.iowait", wait/100)
 	for name, keys := range map[string][]string{"system": {"system", "sys"}, "softirq": {"soft"}, "steal": {"steal"}} {
 		if v, ok := get(keys...); ok {
@@ -187,10 +199,24 @@ func processors(m means, get func(names ...string) (float64, bool)) {
 	}
 }
 
+// disks are the devices but those that the kernel maps to others (LVM, multipath, RAID), which would count twice.
+func (s *sysstatSample) disks() []map[string]json.RawMessage {
+	real := slices.DeleteFunc(slices.Clone(s.Disks), func(d map[string]json.RawMessage) bool {
+		return sysstatMapped().MatchString(text(d, "disk-device", "disk_device"))
+	})
+	if len(real) == 0 {
+		return s.Disks
+	}
+	return real
+}
+
+var sysstatMapped = pattern.Of(`^(?:dm-|md)\d+$`)
+
 // devices sums up disks and interfaces. iostat names them differently, and has kB; sadf before 11.5 has sectors of 512 B.
 func (s *sysstatSample) devices(m means) {
 	var read, written, operations, busy float64
-	for _, d := range s.Disks {
+	disks := s.disks()
+	for _, d := range disks {
 		r, rw := number(d, "rkB", "rkB/s", "kB_read/s")
 		w, _ := number(d, "wkB", "wkB/s", "kB_wrtn/s")
 		if !rw {
@@ -207,7 +233,7 @@ func (s *sysstatSample) devices(m means) {
 		u, _ := number(d, "util-percent", "util")
 		read, written, operations, busy = read+r*1024, written+w*1024, operations+n, max(busy, u/100)
 	}
-	if len(s.Disks) > 0 {
+	if len(disks) > 0 {
 		m.add("sysstat.disk.read", read)
 		m.add("sysstat.disk.written", written)
 		m.add("sysstat.disk.iops", operations)

@@ -35,6 +35,23 @@ func TestRedisBenchmark(t *testing.T) {
 		Counts: counts{"set.operations": 20000, "get.operations": 20000},
 	})
 	foreigntest.File(t, f, "testdata/redis-7.0.15-quiet.txt", want{Values: values{"set.operations": 17683.46, "set.p50": .000799, "get.operations": 16064.26, "get.p50": .000903}})
+	// LPUSH runs as a test, then to fill the list that LRANGE reads.
+	foreigntest.File(t, f, "testdata/redis-6.0.csv", want{
+		Values: values{"ping_inline.operations": 134048.27, "set.operations": 145985.41, "lpush.operations": 143678.17, "lrange_600.operations": 11755.03, "mset.operations": 104275.29},
+		Absent: []string{"set.p50"},
+	})
+	foreigntest.File(t, f, "testdata/redis-6.2.csv", want{
+		Values: values{"ping_inline.operations": 160771.70, "ping_inline.mean": .000167, "lpush.operations": 149700.61, "lpush.max": .001511, "lrange_500.p99": .005703, "mset.p50": .000295,
+			"mset.max": .005935}, Warning: "number of requests",
+	})
+	foreigntest.File(t, f, "testdata/redis-6.2.4.csv", want{Values: values{"json_get_jsonsl-1__.operations": 19920.32, "json_get_jsonsl-1__.p99": .000287}})
+	const command = "json_set_pass-100_____sclr__0__str___b__" // with quotes and commas, which are not escaped
+	foreigntest.File(t, f, "testdata/redis-6.2-command.csv", want{Values: values{command + ".operations": 73391.80, command + ".p50": .000199, command + ".max": .016463}})
+	runs, err := parseRedisBenchmark(foreign.NewText(strings.NewReader("LPUSH: 5.5 requests per second, p50=1.0 msec\nLPUSH (needed to benchmark LRANGE): 6.5 requests per second, p50=2.0 msec\n" +
+		"====== LPUSH (needed to benchmark LRANGE) ======\n  100 requests completed in 7.00 seconds\n  14.29 requests per second\n")))
+	if err != nil || runs[0].Values["lpush.operations"] != 5.5 || runs[0].Values["lpush.p50"] != .001 || runs[0].Length != 0 {
+		t.Errorf("with a filled list %+v, %v", runs, err)
+	}
 	foreigntest.Refused(t, f, "\"test\",\"rps\",\"p99_latency_ms\"\n\"SET\",\"1.5\"\n", "line 2", "2 fields instead of 3")
 	foreigntest.Refused(t, f, "====== SET ======\n  1,5 requests per second\n", "line 2", "decimal comma")
 	foreigntest.Refused(t, f, "====== SET ======\n", "no result")
@@ -52,6 +69,11 @@ func TestMemtier(t *testing.T) {
 	foreigntest.File(t, f, "testdata/memtier-1.2.json",
 		want{Length: 20, Values: values{"operations": 100000, "mean": .00191, "get.operations": 90909.1}, Absent: []string{"p50", "max"}},
 		want{Values: values{"operations": 98000, "mean": .00195}})
+	foreigntest.File(t, f, "testdata/memtier-1.3.1.json", want{
+		Length: 10.869, Values: values{"operations": 184008.96, "misses": 167264.14, "mean": .001086, "max": .011455, "p50": .001055, "p99": .002039, "p99.9": .002831, "set.operations": 16744.82,
+			"set.max": .010239},
+		Counts: counts{"operations": 2000000, "set.operations": 182000},
+	})
 	foreigntest.Refused(t, f, `{"configuration":{"run_count":3},"BEST RUN RESULTS":{},"AGGREGATED AVERAGE RESULTS (3 runs)":{}}`, "--print-all-runs")
 	foreigntest.Refused(t, f, "{\"configuration\":{},\n", "line 1", "truncated")
 	foreigntest.Refused(t, f, `{"ALL STATS":{"Totals":{"Count":5,"Ops/sec":-1}}}`, "operations", "negative")

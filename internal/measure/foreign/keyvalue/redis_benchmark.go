@@ -1,8 +1,6 @@
 package keyvalue
 
 import (
-	"bytes"
-	"encoding/csv"
 	"strings"
 
 	"plimsoll/internal/measure"
@@ -15,9 +13,9 @@ func RedisBenchmark() foreign.Format {
 	return foreign.Format{
 		Name: "redis-benchmark", Doc: "standard output of `redis-benchmark` or `valkey-benchmark`: text, `-q` or `--csv`", Rate: "operations", Metrics: measure.OperationMetrics("operations"),
 		Absent: "Response times other than p50 and the slowest with `-q`, and all of them before 6.2. Errors, versions, and with `-q` and `--csv` clients and requests. " +
-			"Each test is a class of operations. It is a closed loop: stalls of the server are under-represented (coordinated omission).",
+			"Each test is a class of operations; the LPUSH that fills the list for LRANGE is skipped. It is a closed loop: stalls of the server are under-represented (coordinated omission).",
 		Sniff: func(head []byte) bool {
-			return redisTest().Match(head) || redisBegun().Match(head) || redisQuiet().Match(head) || bytes.HasPrefix(head, []byte(`"test","rps"`)) || redisRow().Match(head)
+			return redisTest().Match(head) || redisBegun().Match(head) || redisQuiet().Match(head) || redisHead().Match(head) || redisRow().Match(head)
 		},
 		Parse: parseRedisBenchmark,
 	}
@@ -30,6 +28,7 @@ var (
 	redisBegun   = pattern.Of(`(?m)(?:^|\r) *[A-Z][^:\r\n]*: rps=\S+ \(overall: `) // progress, which may be longer than the head
 	redisQuiet   = pattern.Of(`(?m)(?:^|\r)([A-Z][^:\r\n]*): (\S+) requests per second(?:, p50=(\S+) msec)?`)
 	redisRow     = pattern.Of(`^"[A-Z][^"]*","\d+(\.\d+)?"\s*(?:\n|$)`)
+	redisHead    = pattern.Of(`(?m)^"test","rps"`)
 	redisDone    = pattern.Of(`^\s+(\d+) requests completed in (\S+) seconds`)
 	redisClients = pattern.Of(`^\s+(\d+) parallel clients`)
 	redisPayload = pattern.Of(`^\s+(\d+) bytes payload`)
@@ -37,7 +36,10 @@ var (
 	redisShort   = pattern.Of(` \(.*`)
 )
 
-const enoughForP99 = 1000 // requests
+const (
+	enoughForP99 = 1000 // requests
+	redisName    = 40   // bytes of the name of a test
+)
 
 // redisBenchmark reads the report of one run, whose tests ran in turn.
 type redisBenchmark struct {
@@ -64,9 +66,16 @@ func parseRedisBenchmark(t *foreign.Text) ([]foreign.Run, error) {
 	return []foreign.Run{b.run}, t.Err()
 }
 
-// test begins a test. What stands in parentheses says why it ran.
-func (b *redisBenchmark) test(name string) {
-	b.prefix, b.columns = b.run.Class(redisShort().ReplaceAllString(name, "")), nil
+// test begins a test, and reports whether it is one: redis-benchmark also fills the list that LRANGE reads. What stands in
+// parentheses describes the test.
+func (b *redisBenchmark) test(name string) bool {
+	b.prefix, b.columns = "", nil
+	if strings.Contains(name, "(needed to benchmark ") {
+		return false
+	}
+	name = redisShort().ReplaceAllString(name, "")
+	b.prefix = b.run.Class(name[:min(len(name), redisName)]) // it may be a long command
+	return true
 }
 
 func (b *redisBenchmark) line(line string) error {
@@ -79,7 +88,9 @@ func (b *redisBenchmark) line(line string) error {
 		return nil
 	}
 	if m := redisQuiet().FindStringSubmatch(line); m != nil {
-		b.test(m[1])
+		if !b.test(m[1]) {
+			return nil
+		}
 		if m[3] != "" {
 			if err := r.Set(b.prefix+"p50", m[3], 1e-3); err != nil {
 				return err
@@ -153,10 +164,7 @@ func (b *redisBenchmark) latency(name, text string) error {
 
 // row reads a line of CSV: test and rate, and since 6.2 latencies that a header names.
 func (b *redisBenchmark) row(line string) error {
-	fields, err := csv.NewReader(strings.NewReader(line)).Read()
-	if err != nil {
-		return err
-	}
+	fields := redisFields(line, max(2, len(b.csv)))
 	if fields[0] == "test" {
 		b.csv = fields
 		return nil
@@ -164,7 +172,9 @@ func (b *redisBenchmark) row(line string) error {
 	if len(fields) < 2 || b.csv != nil && len(fields) != len(b.csv) {
 		return foreign.Truncated(len(fields), max(2, len(b.csv)))
 	}
-	b.test(fields[0])
+	if !b.test(fields[0]) {
+		return nil
+	}
 	if err := b.run.Set(b.prefix+"operations", fields[1], 1); err != nil {
 		return err
 	}
@@ -176,4 +186,16 @@ func (b *redisBenchmark) row(line string) error {
 		}
 	}
 	return nil
+}
+
+// redisFields splits a line of CSV. redis-benchmark does not escape quotes in the name of a test, which may be a command:
+// what exceeds the columns belongs to it.
+func redisFields(line string, columns int) []string {
+	const between = `","`
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), `"`), `"`)
+	fields := strings.Split(line, between)
+	if surplus := len(fields) - columns; surplus > 0 && fields[0] != "test" {
+		fields = append([]string{strings.Join(fields[:surplus+1], between)}, fields[surplus+1:]...)
+	}
+	return fields
 }

@@ -119,8 +119,10 @@ func (d *iperfReport) run() foreign.Run {
 		return r
 	}
 	d.sums(&r)
-	if r.Length == 0 && d.End.Sent != nil { // by bytes rather than by time
-		r.Length = foreign.Duration(d.End.Sent.Seconds)
+	for _, of := range []*iperfSum{d.End.Sent, d.End.Sum} {
+		if r.Length == 0 && of != nil { // by bytes or blocks rather than by time
+			r.Length = foreign.Duration(of.Seconds)
+		}
 	}
 	for name, v := range map[string]*float64{"client.cpu": d.End.CPU.Local, "server.cpu": d.End.CPU.Remote} {
 		if v != nil {

@@ -32,6 +32,10 @@ func TestIperf3(t *testing.T) {
 	foreigntest.File(t, f, "testdata/iperf3-3.12-udp-run.json", want{
 		Values: values{"throughput": 20181737.831519965 / 8, "sent": 20183311.868555564 / 8, "jitter": 0.014679899279566444e-3, "lost": 0}, Levels: levels{"iperf3.protocol": "UDP"},
 	})
+	foreigntest.File(t, f, "testdata/iperf3-3.1-udp-blocks.json", want{
+		Tool: "iperf3 3.1.3", Length: .8, Values: values{"throughput": 1e8 * .99, "sent": 1e8, "jitter": .0001, "lost": .01, "client.cpu": .175}, Counts: counts{"lost": 100},
+		Levels: levels{"iperf3.protocol": "UDP", "iperf3.block": "8000"}, Warning: "less the share that was lost",
+	})
 	foreigntest.File(t, f, "testdata/iperf3-refused.json", want{Void: "Connection refused"})
 	foreigntest.Refused(t, f, `{"start":{"version":"iperf 3.1"},"end":{"sum_sent":{"bits_per_second":-8}}}`, "sent", "negative")
 }
@@ -46,6 +50,10 @@ func TestNetperf(t *testing.T) {
 		want{Length: 10, Values: values{"throughput": 9385.84e6 / 8}},
 		want{Length: 10, Values: values{"transactions": 12345.67}, Absent: []string{"throughput", "p50"}},
 		want{Length: 10, Values: values{"sent": 9433.01e6 / 8, "throughput": 9338.68e6 / 8}, Levels: levels{"netperf.message": "65507"}})
+	foreigntest.File(t, f, "testdata/netperf-2020.txt",
+		want{Length: 10, Values: values{"throughput": 941.28e6 / 8}, Absent: []string{"sent"}},
+		want{Length: 10, Values: values{"sent": 961.87e6 / 8, "throughput": 961.87e6 / 8}, Levels: levels{"netperf.message": "65507"}},
+		want{Length: 10, Values: values{"transactions": 14118.53}, Absent: []string{"throughput", "p50"}})
 	foreigntest.File(t, f, "testdata/netperf-keywords.txt", want{
 		Length: 30, Values: values{"transactions": 20000.5, "mean": .0000499, "p50": .000048, "p99": .00009, "max": .00305, "retransmits": .1}, Levels: levels{"netperf.protocol": "TCP"},
 	})

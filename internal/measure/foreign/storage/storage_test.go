@@ -20,6 +20,16 @@ func TestVdbench(t *testing.T) {
 		Absent: []string{"p99", "errors", "read.mean"}, Levels: levels{"vdbench.run": "oltp_8k", "vdbench.threads": "16", "vdbench.rdpct": "70"},
 	})
 	foreigntest.File(t, f, "testdata/vdbench-old.html", want{Tool: "vdbench", Values: values{"iops": 200, "read.iops": 200, "mean": .005}, Absent: []string{"write.iops", "max", "host.cpu"}})
+	foreigntest.File(t, f, "testdata/vdbench-2016.html", want{
+		Tool: "vdbench", Length: 59, Values: values{"iops": 50.0169, "throughput": .1954 * (1 << 20), "mean": .0053952, "max": .096066, "read.iops": 50.0169 * .759065, "read.mean": .0069438,
+			"write.mean": .0005163, "host.cpu": .011605},
+		Absent: []string{"read.max"}, Levels: levels{"vdbench.run": "rd1", "vdbench.threads": "2", "vdbench.rdpct": "75"},
+	})
+	foreigntest.File(t, f, "testdata/vdbench-5.04.07.html", want{
+		Length: 2, Values: values{"iops": 105, "throughput": .1025 * (1 << 20), "mean": 27.5e-6, "max": 120e-6, "read.iops": 52.5, "read.mean": 17.5e-6, "read.max": 60e-6, "write.mean": 37.5e-6,
+			"write.max": 120e-6},
+		Absent: []string{"host.cpu"}, Levels: levels{"vdbench.run": "rd1", "vdbench.rdpct": "50"},
+	})
 	const head = "tod Run Interval reqrate rate MB/sec bytes/io read% resp\n"
 	foreigntest.Refused(t, f, head+"10:00:01.000 a 1 1 1 1 1 1\n", "line 2", "8 fields instead of 9")
 	foreigntest.Refused(t, f, head+"10:00:01.000 a avg_1-1 1 5,5 1 1 1 1\n", "line 2", "rate", "decimal comma")

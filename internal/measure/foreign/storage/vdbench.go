@@ -16,7 +16,7 @@ func Vdbench() foreign.Format {
 	return foreign.Format{
 		Name: "vdbench", Doc: "`flatfile.html` in the output folder of vdbench 5", Rate: "iops", Metrics: metrics(),
 		Absent: "Quantiles, histograms and errors. Each run definition (`rd=`) is a run, of which the row `avg_` counts; intervals are no trials, and those before it are warm-up. " +
-			"Columns that a version lacks, and `n/a`, are absent. Runs named `format` are skipped.",
+			"Columns that a version lacks, and `n/a`, are absent. Runs named `format` and `SD_format` are skipped.",
 		Sniff: func(head []byte) bool {
 			return vdbenchHead().Match(head) || bytes.Contains(head, []byte("* reqrate ")) && bytes.Contains(head, []byte("* Run "))
 		},
@@ -26,6 +26,7 @@ func Vdbench() foreign.Format {
 
 var (
 	vdbenchHead    = pattern.Of(`(?m)^\s*tod\s.*\bRun\s+Interval\s`)
+	vdbenchFormat  = pattern.Of(`^(?:format|SD_format)`) // of files, of storage definitions
 	vdbenchAverage = pattern.Of(`^avg_(\d+)-(\d+)$`)
 )
 
@@ -82,7 +83,7 @@ func (v *vdbench) row(fields []string) error {
 		}
 		return nil
 	}
-	if strings.HasPrefix(v.run, "format") {
+	if vdbenchFormat().MatchString(v.run) {
 		return nil
 	}
 	tool := "vdbench"

@@ -83,7 +83,8 @@ func (b *bench) line(fields []string) error {
 	return nil
 }
 
-// metric is that of a unit. Units of an export are names of metrics, with the base unit behind some.
+// metric is that of a unit. The last part of a unit may be a base unit: sec, ns or bytes as in the Go benchmark format,
+// B and B/s as in an export.
 func (b *bench) metric(unit string) (m measure.Metric, factor float64) {
 	switch unit {
 	case "ns/op":
@@ -98,10 +99,13 @@ func (b *bench) metric(unit string) (m measure.Metric, factor float64) {
 		return measure.Metric{Name: "allocs/op", Unit: "1", Better: measure.LowerIsBetter}, 1
 	}
 	m = measure.Metric{Name: unit, Unit: "1", Better: b.better[unit]}
-	for suffix, of := range map[string]string{"-sec": "s", "-B/s": "B/s", "-B": "B"} {
-		if name, ok := strings.CutSuffix(unit, suffix); ok {
+	for suffix, of := range map[string]string{"-sec": "s", "-ns": "s", "-B/s": "B/s", "-B": "B", "-bytes": "B"} {
+		if name, ok := strings.CutSuffix(unit, suffix); ok && name != "" {
 			m.Name, m.Unit = name, of
 		}
+	}
+	if m.Unit == "s" && strings.HasSuffix(unit, "-ns") {
+		return m, 1e-9
 	}
 	return m, 1
 }

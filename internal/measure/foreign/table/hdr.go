@@ -19,15 +19,18 @@ func HDR(unit time.Duration) foreign.Format {
 	return foreign.Format{
 		Name: "hdr", Doc: "interval log of HdrHistogram (YCSB, cassandra-stress, NoSQLBench, Hyperfoil ...), with `--unit` of its values", Rate: "operations", Metrics: measure.OperationMetrics("operations"),
 		Absent: "The unit of its values: YCSB writes µs, cassandra-stress ns. Errors, settings and the tool. A file is one run: its intervals are no trials, and their histograms are merged. Tags are classes of operations. " +
-			"Only the encoding V2 is read, and no base time is subtracted.",
+			"The encodings V1 and V2 are read, those of doubles are not. No base time is subtracted.",
 		Sniff: func(head []byte) bool {
-			return bytes.Contains(head, []byte("[Histogram log format version ")) || bytes.Contains(head, []byte(`"Interval_Compressed_Histogram"`))
+			return bytes.Contains(head, []byte("[Histogram log format version ")) || bytes.Contains(head, []byte(`"Interval_Compressed_Histogram"`)) || hdrRow().Match(head)
 		},
 		Parse: func(t *foreign.Text) ([]foreign.Run, error) { return parseHDR(t, unit) },
 	}
 }
 
-var hdrStart = pattern.Of(`^#\[StartTime: ([0-9.]+) `)
+var (
+	hdrStart = pattern.Of(`^#\[StartTime: ([0-9.]+) `)
+	hdrRow   = pattern.Of(`(?m)^(?:Tag=[^,\n]*,)?[0-9.]+,[0-9.]+,[0-9.]+,HIST`) // of a log without a head
+)
 
 // hdrLog merges the intervals of a log.
 type hdrLog struct {
@@ -66,7 +69,7 @@ func (l *hdrLog) line(line string) error {
 	if line == "" || line[0] == '#' || line[0] == '"' {
 		return nil
 	}
-	fields := strings.Split(line, ",")
+	fields := strings.Split(strings.TrimSpace(line), ",")
 	class := ""
 	if tag, ok := strings.CutPrefix(fields[0], "Tag="); ok {
 		class, fields = tag, fields[1:]

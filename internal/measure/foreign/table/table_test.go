@@ -3,6 +3,9 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -112,12 +115,58 @@ func TestHDR(t *testing.T) {
 	}
 }
 
+// Files of the libraries' own tests. Values are at most half a bucket apart: with two digits and a lowest value of 20,000, as
+// in the log of jHiccup, 8,192 or 0.4 %.
+func TestHDRFiles(t *testing.T) {
+	f := HDR(time.Nanosecond)
+	for _, c := range []struct {
+		file  string
+		want  want
+		times values // ns
+	}{
+		{"testdata/hdr-1.2.hlog", want{ // printed by HdrHistogram_py
+			Length: 62.004, Values: values{"operations": 48761 / 62.004}, Counts: map[string]int64{"operations": 48761},
+		}, values{"mean": 67632018.54, "p50": 327935, "p90": 409855, "p95": 625475583, "p99": 1427111935, "p99.9": 1745879039, "max": 1803.551e6}},
+		{"testdata/hdr-1.1.hlog", want{Length: 63.182, Counts: map[string]int64{"operations": 140003}}, values{"max": 189.792e6}},
+		{"testdata/hdr-1.3.hlog", want{ // printed by hdr-histogram-js
+			Length: 2.006, Counts: map[string]int64{"operations": 4000, "get.operations": 2000},
+		}, values{"mean": 1000505.741, "p50": 1000447, "p90": 1800191, "get.p99": 1980415, "max": 2e6}},
+		{"testdata/hdr-tags.hlog", want{Length: 8.005}, values{"max": 2.769e6, "a.max": .426e6, "b.max": 2.769e6, "c.max": .459e6}},
+	} {
+		foreigntest.File(t, f, c.file, c.want)
+		data, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, err := f.Parse(foreign.NewText(bytes.NewReader(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, ns := range c.times {
+			if got := runs[0].Values[name] * 1e9; math.Abs(got-ns) > .004*ns+8192 {
+				t.Errorf("%s: %s is %g ns, want %g", c.file, name, got, ns)
+			}
+		}
+	}
+	// An interval of HdrHistogramJS without values and without a head, with white space at the end.
+	const empty = "Tag=bo-global-http,1527510686.313,40.807,0.000,HISTFAAAABx4nJNpmSzMwMDACMXMDBDAyCD/HwzgfAB/wwdn "
+	runs, err := f.Parse(foreign.NewText(strings.NewReader(empty)))
+	if err != nil || !f.Sniff([]byte(empty)) || runs[0].Length.Round(time.Millisecond) != 40807*time.Millisecond || !strings.Contains(runs[0].Void, "no response time") {
+		t.Errorf("an interval without values is %+v, %v", runs, err)
+	}
+}
+
 func TestBenchfmt(t *testing.T) {
 	f := Benchfmt()
 	foreigntest.File(t, f, "testdata/go.bench",
 		want{Tool: "go test", Values: values{"time/op": 154125e-9, "throughput": 64.88e6, "bytes/op": 40418, "allocs/op": 7}, Counts: map[string]int64{"operations": 100}, Levels: map[string]string{"benchfmt.benchmark": "Decode/text=digits-8"}},
 		want{Values: values{"time/op": 155328e-9}},
 		want{Values: values{"requests/s": 4000, "time/op": 250e-6}, Levels: map[string]string{"benchfmt.benchmark": "Serve-8"}})
+	foreigntest.File(t, f, "testdata/go-1.17.bench", lines("Encode/format=json-48", "time/op", 1e-9, 1423, 1416, 1411, 1413, 1412, 1426, 1422, 1424, 1447, 1425).
+		and("Encode/format=gob-48", "time/op", 1e-9, 3075, 3065, 3059, 3065, 3060, 3081, 3186, 3135, 3087, 3062)...)
+	foreigntest.File(t, f, "testdata/go-1.8.bench", lines("FloatSub/100-4", "time/op", 1e-9, 115, 114, 115, 115, 115, 78.8, 78.8, 78.8, 78.8, 78.8)...)
+	foreigntest.File(t, f, "testdata/go-throughput.bench", lines("CRC32/poly=IEEE/size=15/align=0-8", "throughput", 1e6, 343.87, 330.50, 345.50, 331.23, 341.73, 326.03, 332.54)...)
+	foreigntest.File(t, f, "testdata/go-units.bench", lines("Size", "text", 1, 100).and("NonExact", "text", 1, 100, 101, 101).and("Size", "text", 1, 105).and("NonExact", "text", 1, 101, 101, 101)...)
 	foreigntest.Refused(t, f, "BenchmarkX 1 5 ns/op 6\n", "line 1", "truncated")
 	foreigntest.Refused(t, f, "BenchmarkX 1 -5 ns/op\n", "line 1", "negative")
 	runs, err := f.Parse(foreign.NewText(strings.NewReader("study: x\nUnit write.p99-sec better=lower assume=nothing\n# trial 1\nBenchmarkStorage/threads=2 10 0.5 write.p99-sec 2000 throughput-B/s\n")))
@@ -129,7 +178,34 @@ func TestBenchfmt(t *testing.T) {
 	}
 }
 
-func FuzzBenchfmt(f *testing.F) { foreigntest.Fuzz(f, Benchfmt(), "testdata/go.bench") }
+// results are the lines of a benchmark, each with the value of a metric.
+type results []want
+
+func lines(benchmark, metric string, factor float64, of ...float64) results {
+	return results{}.and(benchmark, metric, factor, of...)
+}
+
+func (r results) and(benchmark, metric string, factor float64, of ...float64) results {
+	for _, v := range of {
+		r = append(r, want{Tool: "go test", Values: values{metric: v * factor}, Levels: map[string]string{"benchfmt.benchmark": benchmark}})
+	}
+	return r
+}
+
+// Units as the Go benchmark format names them.
+func TestUnitsOfBenchmarks(t *testing.T) {
+	for unit, of := range map[string]struct {
+		name, unit string
+		factor     float64
+	}{"p99-ns": {"p99", "s", 1e-9}, "peak-RSS-bytes": {"peak-RSS", "B", 1}, "GC-sec": {"GC", "s", 1}, "requests/s": {"requests/s", "1", 1}, "-ns": {"-ns", "1", 1}} {
+		m, factor := (&bench{}).metric(unit)
+		if m.Name != of.name || m.Unit != of.unit || factor != of.factor {
+			t.Errorf("%s is %+v times %g, want %+v", unit, m, factor, of)
+		}
+	}
+}
+
+func FuzzBenchfmt(f *testing.F) { foreigntest.Fuzz(f, Benchfmt(), "testdata/*.bench") }
 
 func FuzzCSV(f *testing.F) {
 	foreigntest.Fuzz(f, CSV(columns(f, "throughput=mb_per_s:MB/s", "p99=lat_p99:ms")), "testdata/runs.csv")
@@ -137,6 +213,17 @@ func FuzzCSV(f *testing.F) {
 
 func FuzzHDR(f *testing.F) {
 	f.Add([]byte(hdrText(f)))
+	files, err := filepath.Glob("testdata/*.hlog")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no logs: %v", err)
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		runs, err := HDR(time.Microsecond).Parse(foreign.NewText(bytes.NewReader(data)))
 		for i := range runs {

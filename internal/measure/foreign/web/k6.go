@@ -10,31 +10,36 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/foreign"
+	"plimsoll/internal/pattern"
 )
 
 // K6 is the summary of k6 at the end of a test.
 func K6() foreign.Format {
 	return foreign.Format{
-		Name: "k6", Doc: "`k6 run --summary-export`, or the data of `handleSummary` as JSON; more quantiles with `--summary-trend-stats`", Rate: "requests",
+		Name: "k6", Doc: "`k6 run --summary-export`, or the data of `handleSummary` as JSON, also the new machine-readable summary; more quantiles with `--summary-trend-stats`", Rate: "requests",
 		Metrics: append(measure.OperationMetrics("requests"),
 			measure.Metric{Name: "iterations", Unit: "1/s", Doc: "iterations of the script per second", Better: measure.HigherIsBetter},
 			measure.Metric{Name: "iteration.mean", Unit: "s", Doc: "mean duration of an iteration", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "checks.failed", Unit: "1/s", Doc: "failed checks per second", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "dropped", Unit: "1/s", Doc: "iterations per second that were not started, for lack of virtual users", Better: measure.LowerIsBetter}),
-		Absent: "Version, start and histograms; p99 unless `--summary-trend-stats` asks for it. Response times are those of `http_req_duration`, without connecting. " +
+		Absent: "Histograms; p99 unless `--summary-trend-stats` asks for it; version and start, unless the summary is the machine-readable one, which lacks p99 and thresholds. " +
+			"Response times are those of `http_req_duration`, without connecting. " +
 			"Executors with virtual users are closed loops (coordinated omission). In the old export a threshold with `true` has failed. The point stream (`--out json`) is refused.",
 		Sniff: func(head []byte) bool {
 			if bytes.HasPrefix(head, []byte(`{"type":"Metric"`)) || bytes.HasPrefix(head, []byte(`{"metric":`)) {
 				return true // of the point stream, which is refused with the reason
 			}
-			return bytes.Contains(head, []byte(`"root_group"`)) || bytes.Contains(head, []byte(`"metrics"`)) &&
+			return k6MachineHead().Match(head) || bytes.Contains(head, []byte(`"root_group"`)) || bytes.Contains(head, []byte(`"metrics"`)) &&
 				(bytes.Contains(head, []byte(`"http_req`)) || bytes.Contains(head, []byte(`"iteration`)) || bytes.Contains(head, []byte(`"vus"`)) || bytes.Contains(head, []byte(`"data_sent"`)))
 		},
 		Parse: parseK6,
 	}
 }
 
+var k6MachineHead = pattern.Of(`^\s*\{\s*"config":\s*\{\s*"duration":`)
+
 type k6Summary struct {
+	k6Machine
 	Type    string                                `json:"type"`
 	Metrics map[string]map[string]json.RawMessage `json:"metrics"`
 	State   struct {
@@ -49,11 +54,11 @@ func parseK6(t *foreign.Text) ([]foreign.Run, error) {
 	}
 	var all []foreign.Run
 	for _, d := range documents {
-		if d.Type != "" || d.Metrics == nil {
+		if d.Type != "" || d.Metrics == nil && d.Results == nil {
 			return nil, errors.New("it is the point stream of k6 (--out json), not a summary: run k6 with --summary-export, or print the data of handleSummary as JSON")
 		}
-		r := foreign.NewRun("k6")
-		r.Length = foreign.Duration(d.State.Milliseconds / 1e3)
+		r := foreign.NewRun(strings.TrimSpace("k6 " + d.Metadata.Version))
+		r.Start, r.Length = d.start(), foreign.Duration(d.State.Milliseconds/1e3+d.Config.Duration)
 		d.into(&r)
 		for _, name := range slices.Sorted(maps.Keys(d.Metrics)) {
 			thresholds(&r, name, d.Metrics[name]["thresholds"])
@@ -66,6 +71,9 @@ func parseK6(t *foreign.Text) ([]foreign.Run, error) {
 
 // numbers are the values of a metric: within "values" in the data of handleSummary, beside it in the export.
 func (d *k6Summary) numbers(name string) map[string]float64 {
+	if d.Results != nil {
+		return d.k6Machine.numbers(name)
+	}
 	fields := d.Metrics[name]
 	if text, ok := fields["values"]; ok {
 		var within map[string]json.RawMessage
@@ -73,11 +81,16 @@ func (d *k6Summary) numbers(name string) map[string]float64 {
 			fields = within
 		}
 	}
+	return numbersOf(fields)
+}
+
+// numbersOf are the fields that are numbers; null is none.
+func numbersOf(fields map[string]json.RawMessage) map[string]float64 {
 	all := map[string]float64{}
 	for key, text := range fields {
-		var v float64
-		if json.Unmarshal(text, &v) == nil {
-			all[key] = v
+		var v *float64
+		if json.Unmarshal(text, &v) == nil && v != nil {
+			all[key] = *v
 		}
 	}
 	return all

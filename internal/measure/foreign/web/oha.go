@@ -12,7 +12,8 @@ func Oha() foreign.Format {
 	return foreign.Format{
 		Name: "oha", Doc: "`oha --output-format json`, in older versions `oha -j`", Rate: "requests", Metrics: measure.OperationMetrics("requests"),
 		Absent: "Version, target, start and the offered rate. Its histogram has 11 bins only, and is skipped. Without `-q` it is a closed loop, and with `-q` response times count from the due time only with " +
-			"`--latency-correction`: else stalls of the server are under-represented (coordinated omission). The rate includes responses of any status.",
+			"`--latency-correction`: else stalls of the server are under-represented (coordinated omission). The rate includes responses of any status, and requests without one. " +
+			"Requests that the end of the run aborted are no errors.",
 		Sniff: func(head []byte) bool {
 			return bytes.Contains(head, []byte(`"requestsPerSec"`)) && bytes.Contains(head, []byte(`"successRate"`))
 		},
@@ -34,6 +35,9 @@ type ohaReport struct {
 	Statuses    map[string]float64  `json:"statusCodeDistribution"`
 	Errors      map[string]float64  `json:"errorDistribution"`
 }
+
+// ohaDeadline is the error of requests that were in flight when the time of the run was over.
+const ohaDeadline = "aborted due to deadline"
 
 func parseOha(t *foreign.Text) ([]foreign.Run, error) {
 	documents, err := foreign.Documents[ohaReport](t)
@@ -68,8 +72,10 @@ func (d *ohaReport) run() foreign.Run {
 	if bad > 0 {
 		r.Warn("the rate includes responses that are neither 2xx nor 3xx")
 	}
-	for _, n := range d.Errors {
-		bad += n
+	for reason, n := range d.Errors {
+		if reason != ohaDeadline {
+			bad += n
+		}
 	}
 	r.Counts["operations"] = foreign.Events(good)
 	r.Failures("", foreign.Events(bad))

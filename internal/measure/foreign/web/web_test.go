@@ -2,6 +2,7 @@ package web
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/measure"
@@ -29,6 +30,18 @@ func TestWrk(t *testing.T) {
 		Tool: "wrk2", Values: values{"requests": 10, "mean": .05833, "p50": .05331, "p90": .06262, "max": .2441}, Counts: counts{"operations": 586, "errors": 14},
 		Absent: []string{"p99", "p99.9", "p99.99"}, Warning: "fewer than 10", // 500 response times
 	})
+	foreigntest.File(t, f, "testdata/wrk-4.1-latency.txt", want{
+		Tool: "wrk", Length: 3.02, Values: values{"requests": 165.82, "throughput": 101.52 * 1024, "mean": .04399, "max": .06808, "p50": .04393, "p90": .04449, "errors": 10 / 3.02},
+		Counts: counts{"operations": 491, "errors": 10}, Absent: []string{"p99"}, Warning: "neither 2xx nor 3xx",
+	})
+	foreigntest.File(t, f, "testdata/wrk2-latency.txt", want{
+		Tool: "wrk2", Length: 30, Values: values{"requests": 2000.28, "throughput": 676.18 * 1024, "mean": .0066, "max": .0125, "p50": .00667, "p90": .00914, "p99": .01118, "p99.9": .0123, "errors": 0},
+		Counts: counts{"operations": 60018}, Absent: []string{"p99.99"}, // 39500 response times
+	})
+	runs, err := parseWrk(foreign.NewText(strings.NewReader("Running 1s test @ http://x\n    Latency     -nanus    -nanus   0.00us    0.00%\n  0 requests in 1.00s, 0.00B read\nRequests/sec:      0.00\n")))
+	if _, ok := runs[0].Values["mean"]; err != nil || ok || runs[0].Values["requests"] != 0 {
+		t.Errorf("without a response %+v, %v", runs, err)
+	}
 	if got := public("https://user:secret@h:8443/a?token=secret#x"); got != "https://h:8443/a" {
 		t.Errorf("address %q", got)
 	}
@@ -46,6 +59,40 @@ func TestK6(t *testing.T) {
 		Length: 30.0005, Values: values{"requests": 499.99, "p50": .01125, "p99": .0485, "max": .1025, "errors": 0, "dropped": 1, "throughput": 50000}, Counts: counts{"operations": 15000, "errors": 0},
 		Warning: "threshold http_req_duration p(99)<40 failed",
 	})
+	foreigntest.File(t, f, "testdata/k6-0.2x-export.json", want{
+		Length: 29 / 2.6541534375803657, Values: values{"requests": 2.6541534375803657, "throughput": 29299.199797449655, "mean": .0505104724137931, "p50": .0456972, "max": .2231873,
+			"iteration.mean": 1.06379535862069, "checks.failed": 0},
+		Counts: counts{"operations": 29}, Absent: []string{"p90", "errors"},
+	})
+	foreigntest.File(t, f, "testdata/k6-0.46-export.json", want{
+		Values: values{"requests": 44.00109599768763, "mean": .0447102379925373, "p50": .043868981, "p90": .0479607264, "max": .058395971, "iteration.mean": .045083882910447755,
+			"errors": 2 / (134 / 44.00109599768763)},
+		Counts: counts{"operations": 132, "errors": 2}, Absent: []string{"p95", "p99"}, Warning: "threshold http_req_duration max<1 failed",
+	})
+	foreigntest.File(t, f, "testdata/k6-1.8.1-export.json", want{
+		Values: values{"requests": 44.092273590928194, "mean": .04446694680597017, "p90": .0480056468, "max": .091695805}, Counts: counts{"operations": 131, "errors": 3},
+		Warning: "threshold http_req_duration max<1 failed",
+	})
+	foreigntest.File(t, f, "testdata/k6-1.8.1-handlesummary.json", want{
+		Length: 3.033109836, Values: values{"requests": 44.50877393152208, "throughput": 27834.798132908763, "mean": .04434179097777777, "p50": .043671928, "p90": .0479414854, "max": .069620318,
+			"errors": 3 / 3.033109836},
+		Counts: counts{"operations": 132, "errors": 3}, Warning: "threshold http_req_duration max<1 failed",
+	})
+	foreigntest.File(t, f, "testdata/k6-1.8.1-machine.json", want{
+		Tool: "k6 1.8.1", Length: 3.018617716, Values: values{"requests": 132 / 3.018617716, "throughput": 82534 / 3.018617716, "mean": .04553359943181818, "p50": .046879797, "p90": .0482365293,
+			"max": .060176697, "iterations": 132 / 3.018617716,
+			"errors": 2 / 3.018617716, "checks.failed": 2 / 3.018617716}, Counts: counts{"operations": 130, "errors": 2}, Absent: []string{"p95", "p99"},
+	})
+	foreigntest.File(t, f, "testdata/k6-grpc-handlesummary.json", want{
+		Length: 3.393269634, Values: values{"iterations": 2833.5502441831595, "iteration.mean": .002580914916068644, "throughput": 395202.310645497, "checks.failed": 0},
+		Absent: []string{"requests", "p50"}, Warning: "threshold fake_rate rate >= 0.8 failed",
+	})
+	const unasked = `{"config":{"duration":3},"results":{"metrics":[{"name":"http_reqs","type":"counter","values":{"count":1e3}},` +
+		`{"name":"http_req_duration","type":"trend","values":{"med":5,"p90":7,"p95":null}}]}}`
+	runs, err := parseK6(foreign.NewText(strings.NewReader(unasked)))
+	if _, ok := runs[0].Values["p95"]; err != nil || ok || runs[0].Values["p90"] != .007 {
+		t.Errorf("a quantile that was not asked for: %+v, %v", runs, err)
+	}
 	foreigntest.Refused(t, f, `{"type":"Metric","data":{},"metric":"http_reqs"}`, "point stream", "--summary-export")
 	foreigntest.Refused(t, f, `{"metrics":{}}`, "no result")
 	if !f.Sniff([]byte(`{"metric":"http_reqs","type":"Point"`)) {
@@ -84,6 +131,11 @@ func TestVegeta(t *testing.T) {
 		Length: 1.991793917, Values: values{"requests": 100.41199458086307, "offered": 100.52118889457908, "mean": .004138297, "p50": .00191466, "p90": .002971853, "p95": .010951434, "max": .079136766, "errors": 0},
 		Counts: counts{"operations": 200}, Absent: []string{"p99"},
 	})
+	foreigntest.File(t, f, "testdata/vegeta-12.8.4.json", want{
+		Length: 3.023337182, Values: values{"requests": 97.24353662912084, "offered": 100.34173199706399, "mean": .038451869, "p50": .043744037, "p90": .049205823, "p95": .054258128,
+			"max": .084159142, "throughput": 153600 / 3.023337182},
+		Counts: counts{"operations": 294, "errors": 6}, Absent: []string{"p99"}, Warning: "failed requests",
+	})
 	foreigntest.File(t, f, "testdata/vegeta-8.json", want{
 		Length: 20, Values: values{"requests": 99, "errors": 1, "p99": .009, "throughput": 10000}, Counts: counts{"operations": 1980, "errors": 20}, Absent: []string{"p90"}, Warning: "failed requests",
 	})
@@ -96,7 +148,21 @@ func TestOha(t *testing.T) {
 		Length: 10, Values: values{"requests": 1149.2, "mean": .0087, "max": .0512, "p50": .0087, "p99": .0481, "p99.9": .0502, "throughput": 1176473.6, "errors": .5},
 		Counts: counts{"operations": 11490, "errors": 5}, Absent: []string{"p99.99"}, Warning: "coordinated omission",
 	})
+	// Four requests were in flight when the time was over: oha counts them in its rate.
+	foreigntest.File(t, f, "testdata/oha-1.16.json", want{
+		Length: 3.167535854, Values: values{"requests": 83.97694998908764, "mean": .04722938514885495, "max": .085339011, "p50": .045704376, "p90": .052017792, "p95": .066671692,
+			"throughput": 42349.63902006079, "errors": 5 / 3.167535854}, Counts: counts{"operations": 257, "errors": 5}, Absent: []string{"p99"}, Warning: "neither 2xx nor 3xx",
+	})
+	foreigntest.File(t, f, "testdata/oha-1.16-n.json", want{
+		Length: 4.7550053949999995, Values: values{"requests": 42.06094071108831, "mean": .04734665000999999, "max": .112780636, "p50": .044984115, "p95": .060759704}, Counts: counts{"operations": 196, "errors": 4},
+	})
 	foreigntest.File(t, f, "testdata/oha-0.5.json", want{Values: values{"requests": 500, "p99": .2}, Counts: counts{"operations": 1000, "errors": 0}, Absent: []string{"p99.9"}})
+	const aborted = `{"summary":{"successRate":null,"total":1.0,"slowest":null,"requestsPerSec":2.0,"sizePerSec":0.0},"latencyPercentiles":{"p50":null},` +
+		`"responseTimeHistogram":{"NaN":0},"statusCodeDistribution":{},"errorDistribution":{"aborted due to deadline":2}}`
+	runs, err := parseOha(foreign.NewText(strings.NewReader(aborted)))
+	if err != nil || runs[0].Counts["errors"] != 0 || runs[0].Void == "" {
+		t.Errorf("a run whose requests were all aborted at its end is %+v, %v", runs, err)
+	}
 	foreigntest.Refused(t, f, `{"summary":{"requestsPerSec":"x"}}`, "line 1", "requestsPerSec")
 }
 

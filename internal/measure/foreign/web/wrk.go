@@ -27,7 +27,7 @@ var (
 	wrkLatency  = pattern.Of(`^\s+Latency\s+(\S+)\s+(\S+)\s+(\S+)\s+\S+%`)
 	wrkQuantile = pattern.Of(`^\s*(\d+(?:\.\d+)?)%\s+(\S+)\s*$`)
 	wrkTotal    = pattern.Of(`Total count\s*=\s*(\d+)\]`)
-	wrkDone     = pattern.Of(`^\s+(\d+) requests in (\S+), (\S+) read`)
+	wrkDone     = pattern.Of(`^\s*(\d+) requests in (\S+), (\S+) read`)
 	wrkErrors   = pattern.Of(`^\s+Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)`)
 	wrkStatus   = pattern.Of(`^\s+Non-2xx or 3xx responses: (\d+)`)
 	wrkRate     = pattern.Of(`^Requests/sec:\s+(\S+)`)
@@ -105,7 +105,7 @@ func (w *wrk) line(line string) (err error) {
 		w.recorded, err = foreign.Count(m[1])
 		return err
 	}
-	if m := wrkLatency().FindStringSubmatch(line); m != nil {
+	if m := wrkLatency().FindStringSubmatch(line); m != nil && !strings.Contains(m[1], "nan") { // of no response
 		if r.Values["mean"], err = foreign.Seconds(m[1]); err != nil {
 			return err
 		}
