@@ -155,6 +155,7 @@ var allowed = map[string]string{
 	"internal/sentence":                 "",
 	"internal/finding":                  "measure plan quantity sentence stat",
 	"internal/finding/schema":           "",
+	"internal/finding/score":            "",
 	"internal/finding/table":            "finding hoststat/trace load measure plan study",
 	"internal/finding/compare":          "finding finding/table measure plan stat",
 	"internal/finding/account":          "finding finding/table stat",
