@@ -132,3 +132,18 @@ func TestATunerOfOthersIsRefused(t *testing.T) {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
+
+func FuzzLevelsOfTheTuner(f *testing.F) {
+	for _, level := range []string{"off", "dense", "dense/5s", "dense/1h0m0s", "dense/1.5s", "dense/"} {
+		f.Add(level)
+	}
+	f.Fuzz(func(t *testing.T, level string) {
+		canonical, err := HostTuner().Check(t.Context(), Env{}, level)
+		if err != nil {
+			return
+		}
+		if again, err := HostTuner().Check(t.Context(), Env{}, canonical); err != nil || again != canonical {
+			t.Errorf("%q is %q, and that %q, %v", level, canonical, again, err)
+		}
+	})
+}
