@@ -37,6 +37,7 @@ type Findings struct {
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
 	Peaks          []Peak          `json:"peaks,omitempty"`       // of searches, by arm
+	TileEnds       []TileEnd       `json:"tileEnds,omitempty"`    // of growths of tiles, by arm
 	ScaleOut       *ScaleOut       `json:"scaleOut,omitempty"`    // of studies that vary a number of units
 	Headlines      []Comparison    `json:"headlines"`             // simultaneous intervals; only these have colour
 	Exploratory    []Comparison    `json:"exploratory,omitempty"` // Benjamini-Hochberg at 10 %; grey

@@ -13,8 +13,7 @@ import (
 var tested = map[string]string{
 	"internal/agent/program": "FindIn", "internal/cluster/doctor/whatif": "ParseSetting", "internal/cluster/snapshot/entry": "Matches",
 	"internal/cluster/trace": "Rows", "internal/factor/vm": "MemoryIn ParametersIn", "internal/finding/rule": "MostLeft StepDown",
-	"internal/finding/score":   "Of Ratio",
-	"internal/finding/wording": "Compare", "internal/guest/capacity": "AvailableMemory", "internal/guest/folder": "Sweep", "internal/guest/netem": "Read",
+	"internal/finding/wording": "Compare", "internal/measure/score": "Of Ratio", "internal/guest/capacity": "AvailableMemory", "internal/guest/folder": "Sweep", "internal/guest/netem": "Read",
 	"internal/postgres": "Open", "internal/report/figure": "DrawSeries SeriesTable", "internal/report/forest": "DrawForest PublishedTable",
 	"internal/report/page": "AsHTML Unbroken", "internal/stat": "SteinInterval", "internal/stat/curve": "FitHyperbola FitUSL",
 	"internal/trial/drive": "NewBarrier ServersAsked", "internal/trial/window": "Drifts", "internal/vsphere/session": "ParseThumbprint",

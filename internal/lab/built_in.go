@@ -77,6 +77,11 @@ func needsOf(c *study.Catalog, s *study.Study) []string {
 	if s.Service != nil {
 		add(c.Service(s.Service.Kind).Needs)
 	}
+	for _, g := range s.Groups {
+		if g.Service != nil {
+			add(c.Service(g.Service.Kind).Needs)
+		}
+	}
 	for _, f := range s.Factors {
 		if known := c.Factor(f.Name); known != nil && known.Root && s.Platform.Kind == "local" {
 			add("root")

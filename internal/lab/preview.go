@@ -104,9 +104,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "platform\t%s\n", use(s.Platform))
 	fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
-	for _, g := range s.Groups {
-		fmt.Fprintf(table, "machines\t%s\n", group(g))
-	}
+	printMachines(table, s)
 	if s.Service != nil {
 		where := ""
 		if s.Hosted {
@@ -156,6 +154,20 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	return err
 }
 
+// printMachines writes the kinds of machines, and the operations beside them.
+func printMachines(table io.Writer, s *study.Study) {
+	for _, g := range s.Groups {
+		what := "machines"
+		if s.Tiled() && !g.Twin {
+			what = "in each tile"
+		}
+		fmt.Fprintf(table, "%s\t%s\n", what, group(g))
+	}
+	for _, o := range s.Operations {
+		fmt.Fprintf(table, "operations\t%s of a twin of group %s, every %s\n", o.Kind, o.Group, o.Every)
+	}
+}
+
 // host is the row of what a study takes of the host of its machines, where they have disks in a service there.
 func host(h trial.HostNeeds) string {
 	if h.Memory == 0 {
@@ -182,6 +194,15 @@ func group(g study.Group) string {
 	}
 	if g.Serves {
 		text += ", with the service"
+	}
+	if g.Service != nil {
+		text += ", with service " + use(*g.Service)
+	}
+	for _, l := range g.Limits {
+		text += ", " + l.String()
+	}
+	if g.Reference > 0 {
+		text += ", reference " + parameter.Rate(g.Reference).String()
 	}
 	if len(g.Settings) > 0 {
 		text += use(study.Use{Settings: g.Settings})

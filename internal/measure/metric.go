@@ -122,6 +122,45 @@ func GrowthMetric() Metric {
 	return Metric{"carried", "1", "number of servers that met the limits of the growth", HigherIsBetter}
 }
 
+// TilesMetric is the metric of a growth that adds tiles, and of a study of several.
+func TilesMetric() Metric {
+	return Metric{"tiles", "1", "number of tiles in which every group met its limits", HigherIsBetter}
+}
+
+// Score is the score of the applications of all tiles, Worst that of the tile with the lowest, and Kept the share of the
+// groups of all tiles that met their limits.
+const Score, Worst, Kept = "score.applications", "worst", "kept"
+
+// TileMetrics are those of a study of tiles; scored if its groups have references.
+func TileMetrics(scored bool) (all []Metric) {
+	if scored {
+		all = []Metric{
+			{Score, "1", "sum over tiles of the geometric mean of the groups' rates, each relative to its reference", HigherIsBetter},
+			{Worst, "1", "lowest score of a tile", HigherIsBetter},
+			{Fairness, "1", "Jain's fairness index of the scores of tiles; 1 is equal scores", HigherIsBetter},
+		}
+	}
+	return append(all, Metric{Kept, "1", "share of the groups of all tiles that met their limits", HigherIsBetter})
+}
+
+// OverallScore is the score of applications and operations together, OperationsScore that of operations alone, and
+// OperationsWeight its share in the sum.
+const OverallScore, OperationsScore, OperationsWeight = "score", "score.operations", "score.operations.weight"
+
+// OverallMetrics are those of a study of tiles with operations that have references.
+func OverallMetrics() []Metric {
+	return []Metric{
+		{OverallScore, "1", "80 % of the score of applications and 20 % of that of operations", HigherIsBetter},
+		{OperationsScore, "1", "geometric mean of the operations' numbers per hour, each relative to its reference", HigherIsBetter},
+		{OperationsWeight, "1", "share of the operations in the score, which does not grow with the tiles", Neutral},
+	}
+}
+
+// OperationsMetric is the number of operations of a kind per hour.
+func OperationsMetric(kind string) Metric {
+	return Metric{"operations." + kind, "1/h", kind + " operations completed per hour", HigherIsBetter}
+}
+
 // HostCPU is a metric that can limit a growth besides those of its workload.
 func HostCPU() Metric {
 	return Metric{"host.cpu", "1", "share of the host's CPUs in use", LowerIsBetter}

@@ -41,6 +41,7 @@ type fixture struct {
 	cycles   bool     // cycles and instructions are counted
 	hosted   bool     // the states of the hosts were recorded
 	cluster  bool     // disks are images of a storage cluster
+	tiles    bool     // each trial adds tiles
 	guests   int      // that share the load, each getting less than the one before it; 0 for one machine
 }
 
@@ -70,6 +71,12 @@ func (f fixture) study() *study.Study {
 		limit := .02
 		s.Load.Peak = &study.Peak{Within: []study.Limit{{Metric: "write.p99", Max: &limit}}, From: 1000}
 		s.Headline, s.Goal = []string{"peak"}, nil
+	}
+	if f.tiles {
+		limit := .02
+		s.Load.Growth = &study.Growth{Unit: study.TileUnit, From: 1, Step: 1, To: 8}
+		s.Groups = []study.Group{{Name: "site", Machines: 1, Subject: true, Reference: 100, Limits: []study.Limit{{Metric: "write.p99", Unit: "s", Max: &limit}}}}
+		s.Headline, s.Goal = []string{"tiles", measure.Score}, nil
 	}
 	if f.change != nil {
 		s.Published = []study.Figure{{Metric: "iops", Change: f.change, Note: "hci-diagnostics, 2019: a second outstanding I/O a disk"}}
@@ -165,6 +172,10 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 		f.search(&r, g)
 		return r
 	}
+	if f.tiles {
+		f.grow(&r, g)
+		return r
+	}
 	r.Counts = map[string]int64{"operations": int64(10 * rate), "write.operations": int64(10 * rate), "errors": 0}
 	r.Counters = map[string]float64{
 		"disk.queue": 0.93 * depth * math.Exp(f.noise*g.NormFloat64()), "disk.busy": min(1, 0.71*f.gain[t.Arm]) * math.Exp(f.noise*g.NormFloat64()/3),
@@ -219,6 +230,23 @@ func (f fixture) search(r *measure.Record, g *rand.Rand) {
 	r.Values = map[string]float64{"peak": r.Peak.Estimate}
 }
 
+// grow has each trial carry four tiles, or three with the second arm.
+func (f fixture) grow(r *measure.Record, g *rand.Rand) {
+	carried := 4 - r.Arm
+	for n := 1; n <= carried+1; n++ {
+		score := float64(n) * math.Exp(f.noise*g.NormFloat64())
+		p := measure.Probe{Phase: "growth", Units: n, From: float64(30 * n), To: float64(30*n + 30), Passed: n <= carried}
+		p.Values = map[string]float64{measure.Score: score, measure.Worst: score / float64(n), measure.Fairness: 1, measure.Kept: 1}
+		if !p.Passed {
+			p.Limiting, p.Reason = "site.write.p99", fmt.Sprintf("site of tile %d: write.p99 was 31 ms, limit 20 ms", n)
+			p.Values[measure.Kept] = 1 - 1/float64(n)
+		}
+		r.Probes = append(r.Probes, p)
+	}
+	r.Peak = &measure.Peak{Word: "identified", Estimate: float64(carried)}
+	r.Values = map[string]float64{"tiles": float64(carried), measure.Score: r.Probes[carried-1].Values[measure.Score], measure.Kept: 1}
+}
+
 // run runs the study as the plan says and judges it.
 func (f fixture) run() (report.Input, error) {
 	s := f.study()
@@ -246,6 +274,9 @@ func (f fixture) run() (report.Input, error) {
 	metrics := fixtureMetrics
 	if f.peak {
 		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
+	}
+	if f.tiles {
+		metrics = append([]measure.Metric{measure.TilesMetric()}, measure.TileMetrics(true)...)
 	}
 	c := table.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Disks: true, Sources: fixtureCounters, Records: records}
 	var sight func(int) ([]report.TestbedLine, error)
@@ -357,6 +388,10 @@ func fixtures() map[string]fixture {
 		"peak": {
 			name: "peak", question: "How much does it carry with its p99 within 20 ms?",
 			levels: []string{"1", "2"}, gain: []float64{1, 1.1}, slower: []float64{1, 1}, noise: 0.004, blocks: 6, peak: true,
+		},
+		"tiles": {
+			name: "tiles", question: "How many tiles does this host carry?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1}, slower: []float64{1, 1}, noise: 0.004, blocks: 6, tiles: true,
 		},
 		"guests": {
 			name: "three-guests", question: "Does a second thread help three guests?",

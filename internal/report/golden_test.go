@@ -43,7 +43,7 @@ func golden(t *testing.T, name string, got []byte) {
 // fixture that shows it.
 func TestFigures(t *testing.T) {
 	shows := map[string]string{
-		"forest": "decided", "tuning": "decided", "published": "decided", "load-latency": "sweep", "rate-latency": "peak", "scale-out": "scale", "machines": "guests", "path": "cluster", "faults": "void", "counters": "decided", "other-metrics": "decided",
+		"forest": "decided", "tuning": "decided", "published": "decided", "load-latency": "sweep", "rate-latency": "peak", "scale-out": "scale", "tiles": "tiles", "machines": "guests", "path": "cluster", "faults": "void", "counters": "decided", "other-metrics": "decided",
 		"metrics": "single", "sight": "sighted", "noise": "decided", "trials": "decided", "throughput": "decided", "runs": "decided", "series": "small", "percentiles": "small", "waterfall": "cycles", "moved": "cycles", "timeline": "hosted", "cpus": "hosted",
 	}
 	arranged := map[string]*report.Sources{}

@@ -90,6 +90,9 @@ func (lr loadReader) builder(s *Study) func(levels map[string]string) (place str
 				return "groups." + g.Name + ".workload." + g.Workload.Kind, err
 			}
 		}
+		if s.Tiled() {
+			return lr.buildMembers(s)
+		}
 		if s.Service == nil {
 			return "", nil
 		}

@@ -26,6 +26,12 @@ type Group struct {
 	Subject  bool               `json:"subject,omitempty"`  // its workload is that of the study
 	Workload *Use               `json:"workload,omitempty"` // of a background group; nil without a load
 	Serves   bool               `json:"serves,omitempty"`   // the service of the study runs on its first machine
+
+	// Of the members of a tile, each of which has a service of its own in every tile: see Tiled.
+	Service   *Use    `json:"service,omitempty"`   // nil for a load without one
+	Limits    []Limit `json:"limits,omitempty"`    // of the group's metrics, each with a Max
+	Reference float64 `json:"reference,omitempty"` // rate in one tile on an idle machine, 1/s; 0 for none
+	Twin      bool    `json:"twin,omitempty"`      // of the machine that operations are done to: in no tile
 }
 
 // MachinesFactor is the factor that varies how many machines a group has.
@@ -39,7 +45,9 @@ var GroupKeys = []Key{
 	{"machines", "how many alike; default 1"},
 	{"settings", "settings of the platform that differ for this group"},
 	{"workload", "the load of its machines: a name, or {NAME: {settings}}; the first group with one is the subject of the study"},
-	{"service", "the service of the study, which runs on the first machine of the group, or on all if it spreads as ceph does: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it"},
+	{"service", "the service of the study, which runs on the first machine of the group, or on all if it spreads as ceph does: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it. In a tile each group has its own"},
+	{"limits", "upper limits of the group in each tile: {METRIC: value}; they make the groups the members of a tile"},
+	{"reference", "rate of the group in one tile on an idle machine, such as 43/s; its share of the score is the rate divided by this"},
 }
 
 // groups parses the machines and their roles. The subject's workload and the service become
@@ -56,16 +64,21 @@ func (gr groupReader) groups(s *Study, top map[string]entry) {
 		if both, ok := top["workload"]; ok {
 			gr.r.in.Complain(both.key, "workload cannot be set beside groups: move it into one of them")
 		}
-		for _, g := range gr.r.entries(e.value, "groups") {
-			gr.group(g, s, top)
+		all := gr.r.entries(e.value, "groups")
+		for _, g := range all {
+			gr.group(g, s, top, gr.tiled(all))
 		}
 		if !slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Subject }) {
 			gr.r.in.Complain(e.key, "groups: none has a workload")
 		}
+		gr.checkTiles(s, top)
+	}
+	if e, ok := top["operations"]; ok {
+		gr.operations(e, s)
 	}
 }
 
-func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
+func (gr groupReader) group(e entry, s *Study, top map[string]entry, tiled bool) {
 	g := Group{Name: e.key.Text, Machines: 1}
 	if !plainName(g.Name) || strings.Contains(g.Name, ".") || gr.reservedName(g.Name) {
 		gr.r.in.Complain(e.key, "groups: invalid name %q: use letters, digits, '-' and '_', and no reserved name", g.Name)
@@ -81,7 +94,9 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 			g.Settings = gr.r.settings(n.value, path+".settings", k.Defaults)
 		}
 	}
-	if n, ok := keys["service"]; ok {
+	if tiled {
+		gr.member(&g, path, keys, e)
+	} else if n, ok := keys["service"]; ok {
 		if _, twice := top["service"]; twice {
 			gr.r.in.Complain(n.key, "groups: a study has one service, and it is given already")
 			return
@@ -222,6 +237,11 @@ func (s *Study) ArmGroups(levels map[string]string) []Group {
 // Most is the largest groups of any arm.
 func (s *Study) Most() []Group {
 	crew := slices.Clone(s.Groups)
+	for i := range crew {
+		if g := s.Load.Growth; g.Tiles() && !crew[i].Twin {
+			crew[i].Machines = g.To
+		}
+	}
 	for _, f := range s.Factors {
 		for i := range crew {
 			if f.Name != MachinesFactor || f.Target != crew[i].Name {
@@ -260,6 +280,9 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	}
 	if len(s.Groups) == 0 {
 		return out
+	}
+	if s.Tiled() {
+		return append(s.tileMetrics(), s.memberMetrics(c)...)
 	}
 	out = append(out, measure.SharingMetrics("machine")...)
 	if _, sought := s.Load.Sought(); !sought && slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Workload != nil && g.Workload.Kind == kind.Name }) {

@@ -79,7 +79,7 @@ func TestOverrideMistakes(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"window", "--set window: expected path=value, such as measure.window=5s"},
 		{"=5", "--set =5: expected path=value, such as measure.window=5s"},
-		{"window=5s", `--set window: unknown key "window"; known: study, question, platform, workload, machines, groups, service, monitor, factors, commands, load, measure, headline, margin, goal, tune and 3 more`},
+		{"window=5s", `--set window: unknown key "window"; known: study, question, platform, workload, machines, groups, tiles, operations, service, monitor, factors, commands, load, measure, headline, margin and 5 more`},
 		{"mesure.window=5s", `--set mesure.window: unknown key "mesure"; did you mean "measure"?`},
 		{"measure.windw=5s", `--set measure.windw: unknown key "windw"; did you mean "window"?`},
 		{"measure.window=5", `--set measure.window: window: "5" is not a time with its unit, like 10s or 250ms`},

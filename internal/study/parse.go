@@ -62,7 +62,9 @@ var TopKeys = []Key{
 	{"platform", "where it runs: a name, or {NAME: {settings}}"},
 	{"workload", "the load: a name, or {NAME: {settings}}"},
 	{"machines", "how many machines run the workload at once; default 1"},
-	{"groups", "several kinds of machines at once, by name: {machines, settings, workload, service}"},
+	{"groups", "several kinds of machines at once, by name: {machines, settings, workload, service, limits, reference}"},
+	{"tiles", "how many tiles run at once, each with one machine of every group; default 1"},
+	{"operations", "management operations beside tiles: {restart: {group: NAME, every: 10s, reference: 300}}, references per hour"},
 	{"service", "the server under load: a name, or {NAME: {settings}}; default one that plimsoll includes"},
 	{"monitor", "a system that samples counters of hosts and VMs, such as a vCenter: {NAME: {settings}}"},
 	{"factors", "factors with their levels; the first level is the baseline"},
@@ -191,6 +193,9 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	e, given := top["service"]
 	if kind == nil {
+		return
+	}
+	if s.Tiled() { // each group has its own
 		return
 	}
 	fit := r.catalog.Fitting(kind)

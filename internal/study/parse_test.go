@@ -356,7 +356,7 @@ sed: 1
 		`t.yaml:8:31: blocks: "few" is not auto or a number from 1 to 100000`,
 		`t.yaml:10:9: margin: "2" is not a percentage from 0% to 100%, like 70%`,
 		`t.yaml:11:1: unknown key "sed"; did you mean "seed"?`,
-		`--set colour: unknown key "colour"; known: study, question, platform, workload, machines, groups, service, monitor, factors, commands, load, measure, headline, margin, goal, tune and 3 more`,
+		`--set colour: unknown key "colour"; known: study, question, platform, workload, machines, groups, tiles, operations, service, monitor, factors, commands, load, measure, headline, margin and 5 more`,
 		`--set measure.settle: settle: "5" is not a time with its unit, like 10s or 250ms`,
 	}
 	if d := cmp.Diff(want, mistakes(t, err)); d != "" {

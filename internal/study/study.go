@@ -37,7 +37,8 @@ type Study struct {
 	Hosted   bool   `json:"hosted,omitempty"`  // the service runs on the host of the machines, whose disks are in it: see platform.Backed
 	Monitor  *Use   `json:"monitor,omitempty"` // samples counters beside the machines; nil without one
 	// Groups are the kinds of machines; empty for a single machine.
-	Groups []Group `json:"groups,omitempty"`
+	Groups     []Group     `json:"groups,omitempty"`
+	Operations []Operation `json:"operations,omitempty"` // beside tiles
 	// Factors in the order of the file. The first level of each is its baseline.
 	Factors   []Factor  `json:"factors,omitempty"`
 	Commands  []Command `json:"commands,omitempty"`

@@ -26,6 +26,7 @@ import (
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
 	"plimsoll/internal/trial/serve"
+	"plimsoll/internal/trial/tile"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
@@ -51,6 +52,7 @@ type attempt struct {
 	under    *machines.Hypervisor // under the machines; nil for none
 	settled  []measure.Check
 	search   *search.Search // of a trial that is one; nil otherwise
+	managed  *tile.Operations
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -67,7 +69,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	// By the clock that no step of the time of day moves: what a record says that a trial took is added up.
 	a.record.End = a.record.Start.Add(s.schedule.now().Sub(a.record.Start))
 	trouble, isVoid := fault.IsVoid(err)
-	if err != nil && !isVoid && a.session.services.Dead() { // the next trial gets a fresh one
+	if err != nil && !isVoid && (a.session.services.Dead() || s.tiles.Dead()) { // the next trial gets a fresh one
 		trouble, isVoid = &fault.VoidError{Err: err}, true
 	}
 	switch {
@@ -76,7 +78,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	case err != nil && !isVoid:
 		return nil, a.stop(ctx, fmt.Errorf("trial %d: %w", next.Number, err))
 	case isVoid:
-		a.void(a.session.services.Died(trouble))
+		a.void(s.tiles.Died(a.session.services.Died(trouble)))
 	}
 	a.keepLog(ctx)
 	s.journal.Step("before write trial")
@@ -116,6 +118,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 			record.Observed[name] = level
 		}
 	}
+	a.managed = &tile.Operations{Kinds: a.study.Operations, Arm: arm, Block: next.Seed}
 	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog, Target: s.services.Target}
 	a.recorder = measure.NewRecorder(a.interval)
 	a.parts = &parts.Parts{Study: a.study, Kind: a.kind, Record: record, Whole: a.recorder}
@@ -209,6 +212,9 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		if err := a.session.services.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
 			return err
 		}
+		if err := a.session.tiles.Start(ctx, a.arm, a.crew, a.trial.Seed); err != nil {
+			return err
+		}
 	}
 	if err := a.prepare(ctx); err != nil {
 		return err
@@ -243,7 +249,7 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
 	a.load.Load, a.parts.ArmGroups = a.crew.Lead().Load, a.crew
-	a.driver = &drive.Driver{ArmGroups: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log}
+	a.driver = &drive.Driver{ArmGroups: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log, Apart: a.study.Tiled()}
 	if err := a.session.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
@@ -268,7 +274,8 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil && !a.study.Hosted)
 	a.under = a.crew.Hypervisor(ctx)
 	a.monitor.Open(ctx, a.record)
-	for _, m := range a.crew {
+	watched := a.crew // a growth may add others
+	for _, m := range watched {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
 	a.under.Begin(a.study.Measure.Interval)
@@ -281,8 +288,13 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.event != nil {
 		a.watch.Until(middle(a.study.Measure))
 	}
-	err := serve.Guard(ctx, a.session.services, func(ctx context.Context) error { return a.underLoad(ctx, run, before, from) })
-	for _, m := range a.crew {
+	guarded := func(ctx context.Context) error { return a.underLoad(ctx, run, before, from) }
+	if !a.study.Load.Growth.Tiles() { // whose loads are guarded one by one, each with the services of its tiles
+		load := guarded
+		guarded = func(ctx context.Context) error { return tiling{a}.amid(ctx, load) }
+	}
+	err := serve.Guard(ctx, a.session.services, guarded)
+	for _, m := range watched {
 		m.Sampler.End(ctx)
 	}
 	a.under.End(a.began)

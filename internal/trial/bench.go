@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/trial/restore"
 	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/setting"
+	"plimsoll/internal/trial/tile"
 	"plimsoll/internal/workload"
 )
 
@@ -105,6 +106,7 @@ type session struct {
 	schedule *schedule
 	settings *setting.Applier
 	services *serve.Services
+	tiles    *tile.Services
 	reporter *reporter
 	sim      platform.Simulator // nil on real machines
 	release  func()             // gives up the claim on settings of machines
@@ -122,6 +124,7 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	if old := j.Begin(); old != nil && j.Saved() {
 		s.machines.Mark = old.Mark
 	}
+	s.tiles = &tile.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
 	if b.Study.Hosted && !s.services.Simulated {
 		s.services.Hosting = &serve.Hosting{Machines: s.machines}
@@ -321,6 +324,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseRestore, 0, "")
 	r.Undo(after, s.bench.Study.Most())
 	s.reporter.say(PhaseClean, 0, "")
+	err = errors.Join(err, s.tiles.Stop(after))
 	r.Clean(after, s.services, err)
 	last := journal.Entry{Kind: journal.KindEnd, Note: s.schedule.why}
 	switch failed := r.Failed(); {

@@ -97,7 +97,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err := s.fits(serving, data, fmt.Sprintf("reduce the data of workload %s, or enlarge the service", s.kind.Name)); err != nil {
 			return nil, err
 		}
-		total.Disk = max(total.Disk, data.files+data.sum())
+		total.Disk = max(total.Disk, int64(s.bench.Study.MostTiles())*(data.files+data.sum()))
 	}
 	total.Host = host.most
 	return total, s.checkSpace(ctx, total)
@@ -176,7 +176,7 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (machine
 	groups := s.bench.Study.Most()
 	for i, g := range s.bench.Study.ArmGroups(levels) {
 		groups[i].Workload = g.Workload
-		if s.machines.Fleeting() {
+		if s.machines.Fleeting() || s.bench.Study.Tiled() {
 			groups[i].Machines = 1
 		}
 	}
@@ -197,6 +197,9 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		if !known {
 			env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
 			env.Speaks, env.Target = s.services.Spoken(), s.services.Provided()
+			if s.bench.Study.Tiled() {
+				env.Speaks = s.tiles.Spoken(m)
+			}
 			if needs, err = m.Load.Check(ctx, env); err != nil {
 				return 0, 0, err
 			}

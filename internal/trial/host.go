@@ -22,6 +22,9 @@ type HostNeeds struct {
 
 // checkService asks the service of an arm for its needs, on the machine where it will run.
 func (s *session) checkService(ctx context.Context, arm plan.Arm, all machines.Set) (needs service.Needs, err error) {
+	if s.bench.Study.Tiled() {
+		return s.tiles.Check(ctx, arm, all)
+	}
 	if s.services.Hosting == nil {
 		return s.services.Check(ctx, arm, all)
 	}

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/certify"
-	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/window"
@@ -43,7 +42,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		a.session.services.Derive(a.record)
 	}
 	e := &certify.Evidence{
-		Record: a.record, Demand: drive.DemandOf(a.load, len(a.crew.Subject()), intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.study), Worker: worker,
+		Record: a.record, Demand: tiling{a}.demand(intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.study), Worker: worker,
 		Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.parts.Seldom,
 		ReadBack: a.session.readings(a.arm, a.record.Observed),
 		Ended: certify.Ending{
@@ -52,6 +51,9 @@ func (a *attempt) judge(ctx context.Context) error {
 		},
 	}
 	checks, cause := certify.Judge(e)
+	if err := (tiling{a}).judge(); err != nil {
+		return err
+	}
 	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.parts.Lost)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {

@@ -22,6 +22,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	if p := a.record.Peak; p.Estimate > 0 {
 		sought, _ := a.study.Load.Sought()
 		a.record.Values[sought.Name] = p.Estimate
+		tiling{a}.enterScores()
 	} else {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}

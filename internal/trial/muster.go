@@ -15,7 +15,21 @@ func (s *session) muster(ctx context.Context, levels map[string]string) (machine
 	if len(s.bench.Study.Groups) == 0 {
 		return s.machines.Alone(s.kind, s.bench.Study.Settings(levels)), nil
 	}
+	if s.bench.Study.Tiled() {
+		return tilesOf(ctx, s, levels, s.bench.Study.Tiles())
+	}
 	return s.machines.Gather(ctx, s.bench.Study.ArmGroups(levels), s.driven(levels))
+}
+
+// tilesOf has the machines of so many tiles running: one of every group for each.
+func tilesOf(ctx context.Context, s *session, levels map[string]string, tiles int) (machines.Set, error) {
+	groups := s.bench.Study.ArmGroups(levels)
+	for i := range groups {
+		if !groups[i].Twin {
+			groups[i].Machines = tiles
+		}
+	}
+	return s.machines.Gather(ctx, groups, s.driven(levels))
 }
 
 // driven is the workload of each group in an arm.

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -15,17 +16,24 @@ import (
 // underLoad runs the load with the event in its middle, and reads the counters at its end.
 func (a *attempt) underLoad(ctx context.Context, run func(context.Context) error, before time.Duration, from time.Time) error {
 	err := a.event.During(ctx, a.recorder, func() error {
-		err := a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, func() error { return run(ctx) })
+		err := tiling{a}.beside(ctx, func() error { return run(ctx) })
 		seconds := time.Since(from).Seconds() // an event may last beyond the load
 		a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / seconds}
 		a.session.services.Observe(ctx, a.record, seconds)
+		a.session.tiles.Observe(ctx, a.record)
 		return err
 	})
+	if refused := (*fault.Refusal)(nil); errors.As(err, &refused) {
+		return err
+	}
 	return fault.Voids(err)
 }
 
 // Offer runs one load: in virtual time, or on the machines of the subject.
 func (a *attempt) Offer(ctx context.Context, l drive.Load, stage load.Stage, out *measure.Recorder) error {
+	if a.study.Load.Growth.Tiles() {
+		return tiling{a}.amid(ctx, func(ctx context.Context) error { return a.driver.Every(ctx, stage, out) })
+	}
 	if a.session.sim == nil {
 		return a.driver.Together(ctx, l, stage, out)
 	}

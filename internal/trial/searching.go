@@ -23,7 +23,7 @@ func (a *attempt) newSearch() *search.Search {
 			return false
 		},
 		Study: a.study, Plan: a.session.bench.Plan, At: a.trial, Alone: a.session.schedule.blocks == 1 && len(a.session.bench.Plan.Arms) == 1,
-		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.session.schedule.records, Sources: a.session.bench.Catalog.Sources, Host: host,
+		Tiles: tiling{a}.judgeProbe(), Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.session.schedule.records, Sources: a.session.bench.Catalog.Sources, Host: host,
 	}
 }
 
@@ -37,10 +37,21 @@ func (a *attempt) Renew(ctx context.Context) error {
 }
 
 // Scaler is the service whose servers a growth adds.
-func (a *attempt) Scaler() (service.Scaler, error) { return a.session.services.Scaler() }
+func (a *attempt) Scaler() (service.Scaler, error) {
+	if a.study.Tiled() {
+		return tiling{a}, nil
+	}
+	return a.session.services.Scaler()
+}
 
 // Fill prepares servers that were just started, which are empty and not at rest.
 func (a *attempt) Fill(ctx context.Context) error {
+	if a.study.Tiled() {
+		if err := a.prepare(ctx); err != nil {
+			return err
+		}
+		return a.settle(ctx)
+	}
 	if err := a.load.Load.Prepare(ctx, a.driver.EnvOf(a.crew.Lead())); err != nil {
 		return fmt.Errorf("prepare workload %s: %w", a.kind.Name, err)
 	}

@@ -24,6 +24,11 @@ func (a *attempt) settle(ctx context.Context) error {
 
 // settleService waits for the service, if there is one, and enters how that went in the certificate.
 func (a *attempt) settleService(ctx context.Context) error {
+	if a.study.Tiled() {
+		var err error
+		a.settled, err = a.session.tiles.Settle(ctx, func(note string) { a.session.reporter.say(PhaseSettle, 0, note) })
+		return err
+	}
 	check, err := a.session.services.Settle(ctx, func(note string) { a.session.reporter.say(PhaseSettle, 0, note) })
 	switch {
 	case check.Name == "":

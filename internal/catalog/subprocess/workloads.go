@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/foreign"
 	"plimsoll/internal/workload/dvdstore"
+	"plimsoll/internal/workload/idle"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/memoryaccess"
 	"plimsoll/internal/workload/network"
@@ -38,6 +39,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),
+		idle.Kind(),
 		null.Kind(),
 	}
 }

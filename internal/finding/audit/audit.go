@@ -176,6 +176,9 @@ func names(f *finding.Findings) *strings.Replacer {
 	for _, p := range f.Peaks {
 		seen[p.Limiting], seen[p.Why] = true, true
 	}
+	for _, end := range f.TileEnds {
+		seen[end.Reason] = true
+	}
 	if o := f.ScaleOut; o != nil {
 		seen[o.Refusal] = true
 		if o.Law != nil {

@@ -35,6 +35,7 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 	}
 	f.Summaries = compare.Summaries(t)
 	f.Peaks = capacity.Peaks(t)
+	f.TileEnds = capacity.TileEnds(t)
 	f.Headlines = compare.Headlines(t)
 	f.Exploratory, f.Families = compare.Explore(t)
 	f.ScaleOut = capacity.ScaleOut(t, f)
@@ -61,6 +62,7 @@ func Study(c table.Case, rules []rule.Rule) *finding.Findings {
 	}
 	if len(c.Study.Headline) > 0 {
 		wording.Answer(f, c.Study.Headline[0])
+		wording.TileEnds(f)
 	}
 	f.Audit = audit.Of(f, c.Study.Published)
 	return f

@@ -79,6 +79,8 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 	switch {
 	case s.Study.Load.Peak != nil:
 		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}. The first fifth of each is discarded.")
+	case s.Study.Load.Growth.Tiles():
+		return s.Say(many + "it adds tiles, each of one machine of every group with its own service, until one more misses a limit of a group twice. Each number of tiles is loaded for at least {study/window}, after a first fifth that is discarded. What makes the load runs beside the services, and is part of a tile.")
 	case s.Study.Load.Growth != nil:
 		return s.Say(many + "it adds servers, each with the same load, until one more misses the limits twice. Each number of servers is loaded for at least {study/window}, after a first fifth that is discarded.")
 	}
@@ -142,10 +144,21 @@ func groupLine(g study.Group) Line {
 		l.Value = report.Plural(g.Machines, "machine", "machines")
 	}
 	switch {
+	case g.Workload != nil && (len(g.Limits) > 0 || g.Reference > 0):
+		l.Value += " of each tile, with " + use(*g.Workload)
 	case g.Workload != nil:
 		l.Value += ", beside what is measured, with " + use(*g.Workload)
 	case g.Subject && g.Name != "":
 		l.Value += ", with the workload"
+	}
+	if g.Service != nil {
+		l.Value += ", on " + use(*g.Service)
+	}
+	for _, limit := range g.Limits {
+		l.Value += ", " + limit.String()
+	}
+	if g.Reference > 0 {
+		l.Value += ", reference " + report.Amount(g.Reference, 0, "1/s")
 	}
 	if g.Serves {
 		l.Value += ", with the service"
@@ -191,6 +204,8 @@ func Asked(s *report.Sources) []Line {
 	switch {
 	case st.Load.Peak != nil:
 		load = "search for the highest rate with " + kept(st.Load.Peak.Within)
+	case st.Load.Growth.Tiles():
+		load = "tiles are added while every group keeps its limits"
 	case st.Load.Growth != nil:
 		load = "servers are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
 	}

@@ -2,6 +2,7 @@
 package figure
 
 import (
+	"plimsoll/internal/report/capacity"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/report/forest"
 	"plimsoll/internal/report/meanwhile"
@@ -16,8 +17,8 @@ func All() []chart.Figure {
 			Doc: "Above, the mean of each arm with its 95 % interval, and a dot for each run in the order of execution. Below, its tail latency. A hatched arm missed a declared limit or has no valid trial."},
 		{Name: "rate-latency", Place: chart.InFigures, Table: rateLatencyTable, Draw: drawRateLatency,
 			Doc: "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate."},
-		{Name: "scale-out", Place: chart.InFigures, Table: scaleOutTable, Draw: drawScaleOut,
-			Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."},
+		capacity.Tiles(),
+		capacity.ScaleOut(),
 		{Name: "machines", Place: chart.InFigures, Table: machinesTable, Draw: drawMachines,
 			Doc: "Rate of each machine, or each server of a service, in each arm: its mean over the trials, and a line from the smallest to the largest. Identical machines with different rates did not share fairly. The table has the CPU time of each guest: vCPUs running, vCPUs ready but waiting for a CPU, and other threads of the hypervisor, in CPUs."},
 		{Name: "path", Place: chart.InFigures, Table: pathTable, Draw: drawPath,

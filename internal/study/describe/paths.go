@@ -8,7 +8,7 @@ import (
 // Paths lists the keys of a study with a single value, in the form of overrides: "margin",
 // "measure.window".
 func Paths() []string {
-	paths := []string{"study", "question", "platform", "workload", "service", "machines", "load", "load.rate", "headline", "margin", "seed"}
+	paths := []string{"study", "question", "platform", "workload", "service", "machines", "tiles", "load", "load.rate", "headline", "margin", "seed"}
 	for _, f := range parameter.Fields(timing.Default()) {
 		paths = append(paths, "measure."+f.Name)
 	}

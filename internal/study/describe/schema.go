@@ -23,25 +23,27 @@ type schema = map[string]any
 // of quantities.
 func Schema(c *study.Catalog) ([]byte, error) {
 	properties := schema{
-		"study":     schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
-		"question":  schema{"type": "string", "pattern": `\S`},
-		"platform":  useSchema(c, "platform"),
-		"workload":  useSchema(c, "workload"),
-		"service":   useSchema(c, "service"),
-		"monitor":   useSchema(c, "monitor"),
-		"machines":  machinesSchema(),
-		"groups":    groupsSchema(c),
-		"factors":   factorsSchema(c),
-		"commands":  commandsSchema(),
-		"load":      loadSchema(),
-		"measure":   measureSchema(),
-		"headline":  headlineSchema(c),
-		"margin":    fieldSchema(parameter.Field{Kind: parameter.KindShare}),
-		"goal":      goalSchema(c),
-		"tune":      tuneSchema(c),
-		"limits":    limitsSchema(c),
-		"published": publishedSchema(),
-		"seed":      schema{"type": "integer", "minimum": 0},
+		"study":      schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
+		"question":   schema{"type": "string", "pattern": `\S`},
+		"platform":   useSchema(c, "platform"),
+		"workload":   useSchema(c, "workload"),
+		"service":    useSchema(c, "service"),
+		"monitor":    useSchema(c, "monitor"),
+		"machines":   machinesSchema(),
+		"tiles":      machinesSchema(),
+		"operations": operationsSchema(),
+		"groups":     groupsSchema(c),
+		"factors":    factorsSchema(c),
+		"commands":   commandsSchema(),
+		"load":       loadSchema(),
+		"measure":    measureSchema(),
+		"headline":   headlineSchema(c),
+		"margin":     fieldSchema(parameter.Field{Kind: parameter.KindShare}),
+		"goal":       goalSchema(c),
+		"tune":       tuneSchema(c),
+		"limits":     limitsSchema(c),
+		"published":  publishedSchema(),
+		"seed":       schema{"type": "integer", "minimum": 0},
 	}
 	for _, k := range study.TopKeys {
 		describe(properties[k.Name].(schema), k.Doc)
@@ -61,11 +63,18 @@ func machinesSchema() schema {
 	return schema{"type": "integer", "minimum": 1, "maximum": study.MostMachines}
 }
 
+func operationsSchema() schema {
+	one := object(schema{"group": schema{"type": "string"}, "every": plainSchema(), "reference": schema{"type": "number", "exclusiveMinimum": 0}}, "group")
+	return object(schema{study.Restart: one})
+}
+
 // groupsSchema leaves open which platform the settings are of.
 func groupsSchema(c *study.Catalog) schema {
 	group := object(schema{
 		"machines": machinesSchema(), "settings": schema{"type": "object"},
 		"workload": useSchema(c, "workload"), "service": useSchema(c, "service"),
+		"limits":    schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()},
+		"reference": fieldSchema(parameter.Field{Kind: parameter.KindRate}),
 	})
 	for _, k := range study.GroupKeys {
 		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)
@@ -227,11 +236,11 @@ func commandsSchema() schema {
 func loadSchema() schema {
 	rate := func() schema { return fieldSchema(parameter.Field{Kind: parameter.KindRate}) }
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
-	servers := schema{"type": "integer", "minimum": 1, "maximum": study.MostInstances}
+	units := schema{"type": "integer", "minimum": 1, "maximum": study.MostInstances}
 	properties := schema{
 		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(),
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
-		"growth": object(schema{"within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
+		"growth": object(schema{"unit": schema{"enum": []any{"server", study.TileUnit}}, "within": schema{"anyOf": []any{within, schema{"const": "groups"}}}, "from": units, "step": units, "to": units}, "within", "to"),
 	}
 	for _, k := range study.LoadKeys {
 		describe(properties[k.Name].(schema), k.Doc)
@@ -262,7 +271,9 @@ func measureSchema() schema {
 // metrics returns the metrics of all workloads, those of a search and those of several
 // machines or servers, each name once.
 func metrics(c *study.Catalog) []measure.Metric {
-	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, measure.SharingMetrics("machine")...)
+	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric(), measure.TilesMetric()}, measure.SharingMetrics("machine")...)
+	out = append(append(out, measure.OverallMetrics()...), measure.OperationsMetric(study.Restart))
+	out = append(out, slices.DeleteFunc(measure.TileMetrics(true), func(m measure.Metric) bool { return m.Name == measure.Fairness })...)
 	seen := map[string]bool{}
 	for _, m := range out {
 		seen[m.Name] = true

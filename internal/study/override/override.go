@@ -127,6 +127,8 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		}
 	case "load":
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
+	case "operations":
+		return append([]string{head}, strings.SplitN(rest, ".", 2)...)
 	case "factors", "measure":
 	default:
 		o.in.Complain(place, "%s has no keys: --set %s=value replaces all of it", head, head)
@@ -175,7 +177,7 @@ func routeGroup(path string) []string {
 	switch {
 	case !deeper:
 		return keys
-	case what == "settings":
+	case what == "settings" || what == "limits":
 		return append(keys, rest)
 	case what != "workload" && what != "service":
 		// NAME.KIND.SETTING is short for NAME.workload.KIND.SETTING.

@@ -66,6 +66,7 @@ type Driver struct {
 	Seed      uint64        // of data
 	Target    func(protocol string) (load.Endpoint, error)
 	Log       func(format string, args ...any)
+	Apart     bool     // each machine of the subject has the whole rate, not a share of it
 	begin     *Barrier // of the first load, where other groups begin with it; nil otherwise
 }
 
@@ -140,7 +141,7 @@ func (d *Driver) solo(ctx context.Context, r *run) error {
 // share is the load of each machine where several share a rate.
 func (d *Driver) share(l Load, machines int) (Load, error) {
 	text, ok := l.Settings[RateSetting]
-	if !ok {
+	if !ok || d.Apart {
 		return l, nil
 	}
 	var rate parameter.Rate

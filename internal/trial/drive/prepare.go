@@ -58,11 +58,19 @@ func entryOf(m *machines.Member) journal.Load {
 // EnvOf is where a member's load runs.
 func (d *Driver) EnvOf(m *machines.Member) workload.Env {
 	env := m.At.Env(machines.DataSeed(d.Seed, m.Index))
-	env.Log, env.Target = d.Log, d.Target
+	env.Log, env.Target = d.Log, d.targetOf(m)
 	if m.Name != "" {
 		env.Log = func(format string, args ...any) { d.Log(m.Name+": "+format, args...) }
 	}
 	return env
+}
+
+// targetOf finds the service that a member talks to.
+func (d *Driver) targetOf(m *machines.Member) func(protocol string) (load.Endpoint, error) {
+	if m.Target != nil {
+		return m.Target
+	}
+	return d.Target
 }
 
 // job is a load of plimsoll's own for a worker.
@@ -72,7 +80,7 @@ func (d *Driver) job(m *machines.Member, settings parameter.Settings, stage load
 		Targets: map[string]load.Endpoint{},
 	}
 	for _, protocol := range m.Kind.Speaks {
-		if e, err := d.Target(protocol); err == nil {
+		if e, err := d.targetOf(m)(protocol); err == nil {
 			job.Targets[protocol] = e
 		}
 	}

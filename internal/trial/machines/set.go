@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -34,6 +35,8 @@ type Member struct {
 	Load     workload.Load
 	Recorder *measure.Recorder // its own load; nil if it is alone
 	Sampler  *Sampler
+	// Target finds the service that the machine has of its own; nil where the service of the study, if any, is for all.
+	Target func(protocol string) (load.Endpoint, error)
 }
 
 // Drives reports whether the machine drives a workload.

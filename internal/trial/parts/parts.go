@@ -109,6 +109,9 @@ func (t *Parts) Divide(files map[string][]byte) error {
 		t.divideServers()
 		return nil
 	}
+	if t.Study.Load.Growth.Tiles() { // no load is the result, and the machines of each are others
+		return nil
+	}
 	var rates []float64
 	var together combined
 	for _, m := range t.ArmGroups {

@@ -134,7 +134,7 @@ func (r *Restorer) Undo(ctx context.Context, groups []study.Group) {
 // Clean removes the files of the loads of a session, and stops its service: first where the service does
 // not answer, as may be why the session ended in trouble.
 func (r *Restorer) Clean(ctx context.Context, s *serve.Services, trouble error) {
-	if len(s.Foreign()) == 0 {
+	if len(s.Foreign()) == 0 && !s.Study.Tiled() { // services of tiles are stopped by now, and their data goes with them
 		r.target = s.Target
 		if stopped := s.StopMute(ctx, trouble); stopped != nil && !r.endsWithMachine() {
 			r.Errs = append(r.Errs, stopped)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/growth"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/study"
 )
 
@@ -21,6 +23,7 @@ func (s *Search) grow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	unit := cmp.Or(asked.Unit, "server")
 	settings := growth.Settings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: s.Plan.Seed, Level: s.Plan.Level}
 	var g *growth.Growth
 	if s.Alone {
@@ -36,21 +39,22 @@ func (s *Search) grow(ctx context.Context) error {
 			s.carried(g.Answer())
 			return nil
 		}
+		units := fmt.Sprintf("%d %s", want.Units, quantity.Plural(want.Units, unit))
 		if err := fleet.Scale(ctx, want.Units); err != nil {
-			return fmt.Errorf("have %d servers: %w", want.Units, err)
+			return fmt.Errorf("have %s: %w", units, err)
 		}
 		if want.Units != servers { // those that were just started are empty, and not at rest
 			if err := s.Trial.Fill(ctx); err != nil {
-				return fmt.Errorf("%d servers: %w", want.Units, err)
+				return fmt.Errorf("%s: %w", units, err)
 			}
 		}
 		servers = want.Units
-		s.Say(fmt.Sprintf("%d servers", want.Units))
+		s.Say(units)
 		p, err := s.probeSize(ctx, want)
 		if err != nil {
 			return err
 		}
-		g.Done(growth.Result{Metric: p.Values[s.Kind.Rate], Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
+		g.Done(growth.Result{Metric: s.metricOf(&p), Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
 	}
 }
 
@@ -61,6 +65,9 @@ func (s *Search) probeSize(ctx context.Context, want growth.Size) (measure.Probe
 		phase = string(peak.Confirm)
 	}
 	each := s.Load.Load.Demand().Rate
+	if s.Tiles != nil { // its members have rates of their own
+		each = 0
+	}
 	p := measure.Probe{Phase: phase, Units: want.Units, Rate: each * float64(want.Units)}
 	deepest := deepest(s.Study.Load.Growth.Within)
 	// Half a percent of the operations of a small fleet are few.
@@ -72,6 +79,17 @@ func (s *Search) probeSize(ctx context.Context, want growth.Size) (measure.Probe
 	length := min(time.Duration(need/(1-settling)*1e9), s.Study.Measure.Longest)
 	err := s.perform(ctx, &p, s.Load, length)
 	return p, err
+}
+
+// metricOf is what a growth is to raise: the score of tiles, or the tiles themselves without one.
+func (s *Search) metricOf(p *measure.Probe) float64 {
+	if s.Tiles == nil {
+		return p.Values[s.Kind.Rate]
+	}
+	if v, scored := p.Values[measure.Score]; scored {
+		return v
+	}
+	return float64(p.Units)
 }
 
 // carried enters the answer of a growth in the record.

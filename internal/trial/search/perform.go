@@ -32,6 +32,9 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 		return err
 	}
 	end := intervals[len(intervals)-1].To
+	if s.Tiles != nil {
+		return s.performTiles(p, err, intervals)
+	}
 	summary, summed := measure.Summarise(intervals, measure.Window{Cut: settling * end.Seconds(), End: end.Seconds()}, s.Kind.Rate)
 	if summed == nil {
 		p.Values = summary.Values
@@ -57,6 +60,21 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 		s.lost = append(s.lost, failed...)
 		return fault.Void("%s", certify.DataFailed(failed[0]))
 	}
+	return nil
+}
+
+// performTiles records a probe of a growth that adds tiles: a load that failed is no answer.
+func (s *Search) performTiles(p *measure.Probe, failed error, intervals []measure.Interval) error {
+	if failed != nil {
+		return failed
+	}
+	end := intervals[len(intervals)-1].To.Seconds()
+	if err := s.Tiles(p, measure.Window{Cut: settling * end, End: end}); err != nil {
+		return err
+	}
+	s.keep(intervals)
+	p.To = s.Span().Seconds()
+	s.Record.Probes = append(s.Record.Probes, *p)
 	return nil
 }
 

@@ -22,20 +22,22 @@ import (
 // Search is a trial that offers many loads, to find the highest rate, or the most servers, at
 // which limits are kept.
 type Search struct {
-	Trial     around
-	Say       func(note string)                     // how the search goes
-	Seen      func(*measure.Recorder) (enough bool) // called after each interval of a probe; nil for none
-	Now       func() time.Time                      // time of day, virtual where the platform is
-	Study     *study.Study
-	Plan      *plan.Plan
-	At        plan.Trial
-	Alone     bool // no other trial has a part in the answer
-	Kind      workload.Kind
-	Load      drive.Load // of the subject
-	Record    *measure.Record
-	Earlier   []measure.Record // of the trials before
-	Sources   []collect.Source
-	Host      collect.Env // of the generator; without a machine in virtual time
+	Trial   around
+	Say     func(note string)                     // how the search goes
+	Seen    func(*measure.Recorder) (enough bool) // called after each interval of a probe; nil for none
+	Now     func() time.Time                      // time of day, virtual where the platform is
+	Study   *study.Study
+	Plan    *plan.Plan
+	At      plan.Trial
+	Alone   bool // no other trial has a part in the answer
+	Kind    workload.Kind
+	Load    drive.Load // of the subject
+	Record  *measure.Record
+	Earlier []measure.Record // of the trials before
+	Sources []collect.Source
+	Host    collect.Env // of the generator; without a machine in virtual time
+	// Tiles judges a probe of a growth that adds tiles by its window; nil for other searches. Its error ends the trial.
+	Tiles     func(p *measure.Probe, w measure.Window) error
 	limits    limits
 	intervals []measure.Interval
 	lost      []measure.Check

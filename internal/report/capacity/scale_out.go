@@ -1,4 +1,5 @@
-package figure
+// Package capacity has the figures of what a system carries.
+package capacity
 
 import (
 	"fmt"
@@ -10,6 +11,12 @@ import (
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 )
+
+// ScaleOut is the figure of a study that varies a number of units.
+func ScaleOut() chart.Figure {
+	return chart.Figure{Name: "scale-out", Place: chart.InFigures, Table: scaleOutTable, Draw: drawScaleOut,
+		Doc: "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size."}
+}
 
 // kinds of rows of the scale-out.
 const (

@@ -1,0 +1,198 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/effort"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+)
+
+// shared is a host that carries a known number of its loads: with more, the slow group is too slow, and all lose speed.
+type shared struct {
+	mu     sync.Mutex
+	site   *site
+	carry  int
+	slow   string // group
+	starve string // machine that is too slow whatever runs beside it
+	die    string // machine whose load fails
+}
+
+type sharedLoad struct {
+	settings sharedSettings
+	on       *shared
+}
+
+type sharedSettings struct {
+	Rate parameter.Rate `name:"rate" doc:"operations per second"`
+}
+
+func (s *sharedLoad) Demand() load.Demand {
+	return load.Demand{Concurrency: int(float64(s.settings.Rate) * usual.Seconds())}
+}
+func (s *sharedLoad) Check(context.Context, workload.Env) (workload.Needs, error) {
+	return workload.Needs{}, nil
+}
+func (s *sharedLoad) Prepare(context.Context, workload.Env) error { return nil }
+func (s *sharedLoad) Clean(context.Context, workload.Env) error   { return nil }
+
+// usual is the response time of loads that the host carries.
+const usual = 10 * time.Millisecond
+
+// tiles is how many run.
+func (s *shared) tiles() (n int) {
+	s.site.mu.Lock()
+	defer s.site.mu.Unlock()
+	last := s.site.asked[len(s.site.asked)-1]
+	fmt.Sscanf(last[strings.Index(last, " ")+1:], "%d", &n)
+	return n
+}
+
+func (s *sharedLoad) Run(_ context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	name := env.Machine.Name()
+	if name == s.on.die {
+		return errors.New("it broke")
+	}
+	response, n := usual, int64(float64(s.settings.Rate)*stage.Interval.Seconds())
+	if over := s.on.tiles() - s.on.carry; over > 0 {
+		n -= n / 10
+		if strings.HasPrefix(name, s.on.slow) {
+			response *= 3
+		}
+	}
+	if name == s.on.starve {
+		response *= 5
+	}
+	for i := range int(stage.Length / stage.Interval) {
+		from := time.Duration(i) * stage.Interval
+		h := measure.NewHistogram()
+		h.Record(response, n)
+		if !out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Total: time.Duration(n) * response, Latency: h}}}) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func tileRig(t *testing.T, host *shared) *Bench {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	host.site = &site{machine: r.machine, root: filepath.Join(r.root, "site")}
+	most := .02
+	limits := []study.Limit{{Metric: "p95", Unit: "s", Max: &most}}
+	st := &study.Study{
+		Name: "tiles", Platform: study.Use{Kind: "fake"}, Workload: study.Use{Kind: "shared", Settings: parameter.Settings{"rate": "1000/s"}},
+		Groups: []study.Group{
+			{Name: "site", Machines: 1, Subject: true, Limits: limits, Reference: 1000},
+			{Name: "shop", Machines: 1, Workload: &study.Use{Kind: "shared", Settings: parameter.Settings{"rate": "500/s"}}, Limits: limits, Reference: 500},
+		},
+		Load:     study.Load{Growth: &study.Growth{Unit: study.TileUnit, From: 1, Step: 1, To: 12}},
+		Measure:  study.Measure{Blocks: 1, Window: time.Second, Longest: 10 * time.Second, Interval: 100 * time.Millisecond, Retries: 1},
+		Headline: []string{"tiles", "score.applications"}, Margin: .02,
+	}
+	b := r.bench(t, st, 1)
+	b.Platform = host.site
+	b.Catalog.Workloads = append(b.Catalog.Workloads, workload.Define(workload.Kind{Name: "shared", Rate: "ops", Metrics: measure.OperationMetrics("ops")}, sharedSettings{},
+		func(s sharedSettings) (workload.Load, error) { return &sharedLoad{s, host}, nil }))
+	return b
+}
+
+// tileRecord is the record of the only trial.
+func tileRecord(t *testing.T, b *Bench) measure.Record {
+	t.Helper()
+	all := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+	if len(all) != 1 {
+		t.Fatalf("%d trials; the first is void: %s", len(all), all[0].Void)
+	}
+	return all[0]
+}
+
+// On a host of known capacity a growth finds the number of tiles exactly, and their score; it names the group that
+// misses its limit with one more.
+func TestTilesOfAKnownHost(t *testing.T) {
+	sizes := []int{1, 4}
+	if effort.Full() {
+		sizes = append(sizes, 11)
+	}
+	for _, carry := range sizes {
+		b := tileRig(t, &shared{carry: carry, slow: "shop"})
+		if err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := tileRecord(t, b)
+		if !r.Valid() || r.Values["tiles"] != float64(carry) {
+			t.Fatalf("%d tiles are carried; found %v, void %q", carry, r.Values, r.Void)
+		}
+		if got := r.Values[measure.Score]; math.Abs(got/float64(carry)-1) > .02 {
+			t.Errorf("%d tiles score %g", carry, got)
+		}
+		if r.Values[measure.Fairness] < .999 || math.Abs(r.Values[measure.Worst]-1) > .02 || r.Values[measure.Kept] != 1 {
+			t.Errorf("%d tiles: %v", carry, r.Values)
+		}
+		if !strings.HasPrefix(r.Peak.Limiting, "shop of tile ") {
+			t.Errorf("%d tiles are limited by %q", carry, r.Peak.Limiting)
+		}
+	}
+}
+
+// One member that is starved is the end, by name.
+func TestAStarvedMember(t *testing.T) {
+	b := tileRig(t, &shared{carry: 12, starve: "site-3"})
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := tileRecord(t, b)
+	if r.Values["tiles"] != 2 || r.Peak.Limiting != "site of tile 3: p95 was 50 ms, limit 20 ms" {
+		t.Errorf("got %v, limited by %q", r.Values, r.Peak.Limiting)
+	}
+	for _, p := range r.Probes {
+		if !p.Passed && p.Limiting != "site.p95" {
+			t.Errorf("a probe was limited by %q", p.Limiting)
+		}
+	}
+}
+
+// A member whose load fails voids the trial, with its name.
+func TestADeadMember(t *testing.T) {
+	b := tileRig(t, &shared{carry: 12, die: "shop-2"})
+	err := b.Run(t.Context())
+	all := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+	if len(all) == 0 || all[0].Valid() || !strings.Contains(all[0].Void, "shop-2") || !strings.Contains(all[0].Void, "it broke") {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Tiles without a search have the metrics of their groups, and a limit that is missed is told.
+func TestTilesAtOnce(t *testing.T) {
+	b := tileRig(t, &shared{carry: 12, starve: "shop-2"})
+	b.Study.Load.Growth = nil
+	for i := range b.Study.Groups {
+		b.Study.Groups[i].Machines = 3
+	}
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := tileRecord(t, b)
+	if !r.Valid() {
+		t.Fatal(r.Void)
+	}
+	for name, want := range map[string]float64{"site.ops": 3000, "shop.ops": 1500, "score.applications": 3, "tiles": 2, "kept": 5. / 6} {
+		if got := r.Values[name]; math.Abs(got-want) > .02*want {
+			t.Errorf("%s is %g, want %g", name, got, want)
+		}
+	}
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "shop of tile 2: p95 was 50 ms") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
