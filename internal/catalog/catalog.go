@@ -86,6 +86,7 @@ func All() *study.Catalog {
 			factor.InterruptCoalescing(),
 			factor.ReceivePacketSteering(),
 			factor.Latency(),
+			factor.HostTuner(),
 			factor.Label(),
 			sim.Knob(),
 			clustersim.Policy(),

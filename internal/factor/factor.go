@@ -48,6 +48,9 @@ type Factor struct {
 	Effect func(ctx context.Context, p Env) (Effect, error)
 	// Restore restores a level that Get returned; the default is Set.
 	Restore func(ctx context.Context, p Env, former string) error
+	// Gone reports whether the target is gone from the machine, and the setting with it. Without
+	// the function it never is.
+	Gone func(ctx context.Context, p Env) (bool, error)
 	// Holds lists the counters that the factor can hold, for interventions: see Hold.
 	Holds []Hold
 }

@@ -24,6 +24,7 @@ func InterruptCoalescing() Factor {
 		Name:    "host.interrupt_coalescing",
 		Doc:     "receive interrupt coalescing of a network interface (rx-usecs)",
 		Target:  networkInterface,
+		Gone:    interfaceGone,
 		Example: []string{"0s", "50us"},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
 			_, err := coalescing(ctx, p)

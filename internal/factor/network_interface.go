@@ -2,7 +2,9 @@ package factor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +35,18 @@ func checkInterface(name string) error {
 	return nil
 }
 
+// interfaceGone reports whether an interface was removed, as that of a VM is which has ended.
+func interfaceGone(ctx context.Context, p Env) (bool, error) {
+	if err := checkInterface(p.Target); err != nil {
+		return false, err
+	}
+	_, err := p.Machine.ReadFile(ctx, interfaceFolder+"/"+p.Target+"/ifindex")
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
+}
+
 // GROFlushTimeout is the time for which the kernel may delay received packets of an interface
 // to merge them.
 func GROFlushTimeout() Factor {
@@ -55,6 +69,7 @@ func GROFlushTimeout() Factor {
 	}.factor(Factor{
 		Root:    true,
 		Target:  networkInterface,
+		Gone:    interfaceGone,
 		Name:    "host.gro_flush_timeout",
 		Doc:     "gro_flush_timeout of a network interface; with host.napi_deferral, the interval of NAPI polls",
 		Example: []string{"0s", "50us"},
@@ -74,6 +89,7 @@ func NAPIDeferral() Factor {
 	return file{words: called("deferral of interrupts"), path: ofInterface("napi_defer_hard_irqs"), toFile: plain, toLevel: plain}.factor(Factor{
 		Root:    true,
 		Target:  networkInterface,
+		Gone:    interfaceGone,
 		Name:    "host.napi_deferral",
 		Doc:     "napi_defer_hard_irqs of a network interface: empty NAPI polls before interrupts are enabled again",
 		Example: []string{"0", "2"},

@@ -80,7 +80,7 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 		return nil, fmt.Errorf("claim settings: %q is not a run", c.Run)
 	}
 	c.Process, c.User = os.Getpid(), os.Geteuid()
-	space, err := networkNamespace()
+	space, err := NetworkNamespace()
 	if err != nil {
 		return nil, fmt.Errorf("claim settings: find the network namespace: %w", err)
 	}
@@ -92,7 +92,7 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 	defer unlock()
 	if err := conflict(dir, c); err != nil {
 		if held := (*HeldError)(nil); errors.As(err, &held) {
-			held.Name = strings.TrimSuffix(held.Name, space)
+			held.Name = strings.TrimSuffix(held.Name, " in "+space)
 		}
 		return nil, err
 	}

@@ -18,26 +18,39 @@ import (
 	"plimsoll/internal/platforms/local"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
+	"plimsoll/internal/tuner"
 )
 
 func (c *commands) agent() *cobra.Command {
 	o := join.Options{}
 	var labels []string
+	t := tuning{Options: tuner.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "agent --lab URL --key FILE",
-		Short: "add this machine to the fleet of a lab",
+		Use:   "agent --lab URL --key FILE | --tuner RULE",
+		Short: "add this machine to the fleet of a lab, or tune this host",
 		Long: `Add this machine to the fleet of a lab. The agent connects to the lab, authenticates with
 its key, and runs the studies of the lab until it is interrupted. While the lab is not
 reachable, it retries. If the connection is lost during a run, the load stops and
 kernel settings are restored.
 
 The lab can run plimsoll's own workloads, services and factors, as the user who starts
-the agent. Commands defined in a study require --allow-commands.`,
-		Example: "  plimsoll agent key agent.key\n  plimsoll agent --lab nats://lab:4222 --key agent.key --ca sha256:... --label role=client",
+the agent. Commands defined in a study require --allow-commands.
+
+With --tuner dense, the agent joins no lab but tunes this host until it is interrupted. It
+batches the network work of VMs and containers while the host is dense. A dense host has
+at least as many VMs as CPUs, twice as many vCPUs, and half of its CPU time in use. The
+tuner decides every 60 s and prints each decision with its evidence. When it ends, it
+restores all settings; after kill -9, "plimsoll restore" does.`,
+		Example: "  plimsoll agent key agent.key\n  plimsoll agent --lab nats://lab:4222 --key agent.key --ca sha256:... --label role=client\n  plimsoll agent --tuner dense --json",
 		Args:    cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tunes, err := t.asked(cmd); err != nil {
+				return cli.Mistake(err)
+			} else if tunes {
+				return c.tune(cmd, t)
+			}
 			if o.Lab == "" || o.Key == "" {
-				return cli.Mistake(fmt.Errorf("an agent needs --lab and --key; see plimsoll agent --help"))
+				return cli.Mistake(fmt.Errorf("an agent needs --lab and --key, or --tuner; see plimsoll agent --help"))
 			}
 			var err error
 			if o.Labels, err = fabric.ParseLabels(labels); err != nil {
@@ -56,6 +69,7 @@ the agent. Commands defined in a study require --allow-commands.`,
 	f.StringVar(&o.State, "state", "", "`folder` for the undo log")
 	f.StringVar(&o.Scratch, "scratch", "/var/tmp/plimsoll", "scratch `folder` of workloads")
 	f.BoolVar(&o.Commands, "allow-commands", false, "permit commands defined in studies")
+	t.flags(f)
 	cmd.AddCommand(c.agentKey(), c.agentAllow(), c.agentShow())
 	return cmd
 }

@@ -68,6 +68,9 @@ type Begin struct {
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
 	Hosted   bool            `json:"hosted,omitempty"`   // the disks of machines are in the service
+	// Network is the network namespace in which the settings of interfaces are, as package hostlock
+	// names it; empty where the run does not say.
+	Network string `json:"network,omitempty"`
 	// Claims are the names of settings that the run may change, by machine as in the
 	// journal.
 	Claims map[string][]string `json:"claims,omitempty"`
@@ -169,6 +172,15 @@ func Open(dir, logs string, step func(string)) (*Journal, error) {
 		if err := j.openUndo(b.Run); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, l.close())
 		}
+	}
+	return j, nil
+}
+
+// Alone opens an undo log without a results folder, for what changes this host outside a study.
+func Alone(b *Begin, logs string, step func(string)) (*Journal, error) {
+	j := &Journal{logs: logs, Undo: &Undo{}, unlock: func() {}, step: step, now: time.Now}
+	if err := j.Append(Entry{Kind: KindBegin, Begin: b}); err != nil {
+		return nil, err
 	}
 	return j, nil
 }

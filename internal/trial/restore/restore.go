@@ -48,6 +48,9 @@ func Restore(ctx context.Context, of Restoration) (done []string, err error) {
 	if b == nil {
 		return nil, nil
 	}
+	if err := inNetwork(b, of.Log); err != nil {
+		return nil, err
+	}
 	p, err := of.Open(ctx, b.Platform, b.Seed)
 	if err != nil {
 		return nil, err
@@ -234,6 +237,9 @@ func (r *Restorer) setBack(ctx context.Context, c *journal.Change) (*putBack, er
 		return nil, err
 	}
 	now, err := s.Read(ctx)
+	if err != nil && r.targetGone(ctx, s, c) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

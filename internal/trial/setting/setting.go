@@ -41,6 +41,18 @@ func (s *Setting) Read(ctx context.Context) (string, error) {
 	return level, nil
 }
 
+// Gone reports whether the target of the setting is gone from the machine, and the setting with it.
+func (s *Setting) Gone(ctx context.Context) bool {
+	if s.factor.Gone == nil {
+		return false
+	}
+	gone, err := s.factor.Gone(ctx, s.Place)
+	return err == nil && gone
+}
+
+// TargetKind is the kind of the target, such as "network interface"; empty without one.
+func (s *Setting) TargetKind() string { return s.factor.Target }
+
 // check validates each level on the machine, without a change.
 func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) error {
 	if _, err := s.Read(ctx); err != nil {
