@@ -42,15 +42,23 @@ func (s *Search) grow(ctx context.Context) error {
 		}
 		of, err := have(ctx, want.Units)
 		if err != nil {
-			return fmt.Errorf("%d %s: %w", want.Units, asked.Units(), err)
+			return fmt.Errorf("%s: %w", counted(want.Units, asked.Units()), err)
 		}
-		s.Say(fmt.Sprintf("%d %s", want.Units, asked.Units()))
+		s.Say(counted(want.Units, asked.Units()))
 		p, err := s.probeSize(ctx, want, of)
 		if err != nil {
 			return err
 		}
 		g.Done(growth.Result{Metric: p.Values[s.Kind.Rate], Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
 	}
+}
+
+// counted is a number of things whose plural ends in s.
+func counted(n int, plural string) string {
+	if n == 1 {
+		plural = strings.TrimSuffix(plural, "s")
+	}
+	return fmt.Sprintf("%d %s", n, plural)
 }
 
 // scaling returns the function that has a number of units, and the load for them: servers of the service, each with the load of
