@@ -64,10 +64,7 @@ func (d *desktop) Calibrate(ctx context.Context, env workload.Env) (err error) {
 			return err
 		}
 	}
-	repeats := make([]int, len(d.loop))
-	for i, t := range warm {
-		repeats[i] = min(mostRepeats, max(1, int(math.Ceil(d.least.Seconds()/t))))
-	}
+	repeats := d.repeats(warm)
 	var times [][]float64
 	for range d.Base {
 		row, err := d.round(ctx, p, repeats)
@@ -79,6 +76,15 @@ func (d *desktop) Calibrate(ctx context.Context, env workload.Env) (err error) {
 	r := newReference(d.names(), repeats, times)
 	env.Log("%s", r.describe())
 	return writeWhole(filepath.Join(folder(env), d.referenceFile()), r.String())
+}
+
+// repeats is how often operations must be done to take long enough, with the time that each takes once.
+func (d *desktop) repeats(once []float64) []int {
+	all := make([]int, len(once))
+	for i, t := range once {
+		all[i] = int(min(mostRepeats, max(1, math.Ceil(d.least.Seconds()/t))))
+	}
+	return all
 }
 
 // round does the operations of a loop one after the other and returns how long each took, in seconds.

@@ -34,7 +34,7 @@ type Parameters struct {
 
 func defaults() Parameters {
 	return Parameters{
-		Profile: "knowledge", Sessions: 1, Loop: parameter.Duration(time.Minute), Think: "exponential", LogOns: 2, Base: 15, Timeout: parameter.Duration(time.Minute),
+		Profile: "knowledge", Sessions: 1, Loop: parameter.Duration(time.Minute), Think: "exponential", LogOns: 2, Base: 18, Timeout: parameter.Duration(time.Minute),
 	}
 }
 

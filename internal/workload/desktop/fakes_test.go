@@ -34,6 +34,7 @@ for last; do :; done
 `
 	for name, text := range map[string]string{
 		"soffice": `case "$*" in
+--version) echo LibreOffice 7 ;;
 *--terminate_after_init*) ;;
 *--cat*) cat $F/letter.txt ;;
 *"--convert-to pdf"*) cp $F/letter.pdf . ;;

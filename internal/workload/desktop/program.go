@@ -97,15 +97,17 @@ func lookUp(needed []program) (map[string]string, error) {
 	return paths, nil
 }
 
-// asked is how programs print their version; the others have none, or take long to say it.
-func asked(key string) []string {
+// asked is the command by which a program prints its version. LibreOffice would write to the home folder.
+func asked(key, at string) []string {
 	switch key {
+	case "office":
+		return []string{"env", "HOME=/dev/null", "XDG_CACHE_HOME=/dev/null", "XDG_CONFIG_HOME=/dev/null", "XDG_RUNTIME_DIR=/dev/null", at, "--version"}
 	case "browser":
-		return []string{"--version"}
+		return []string{at, "--version"}
 	case "viewer":
-		return []string{"-v"}
+		return []string{at, "-v"}
 	case "archiver":
-		return []string{"i"}
+		return []string{at, "i"}
 	}
 	return nil
 }
@@ -114,18 +116,11 @@ func asked(key string) []string {
 func versions(ctx context.Context, m platform.Machine, paths map[string]string) (map[string]string, error) {
 	all := map[string]string{}
 	for key, at := range paths {
-		if key == "office" {
-			text, err := m.ReadFile(ctx, path.Join(path.Dir(at), "versionrc"))
-			if v := setting(text, "ReferenceOOoMajorMinor"); err == nil && v != "" {
-				all["soffice"] = v + " " + setting(text, "buildid")
-			}
-			continue
-		}
-		how := asked(key)
+		how := asked(key, at)
 		if how == nil {
 			continue
 		}
-		r, err := m.Run(ctx, platform.Command{Argv: append([]string{at}, how...)})
+		r, err := m.Run(ctx, platform.Command{Argv: how})
 		if err != nil {
 			return nil, fmt.Errorf("ask %s on machine %s for its version: %w", at, m.Name(), err)
 		}
@@ -135,14 +130,4 @@ func versions(ctx context.Context, m platform.Machine, paths map[string]string) 
 		}
 	}
 	return all, nil
-}
-
-// setting is the value of a line NAME=VALUE.
-func setting(text []byte, name string) string {
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
