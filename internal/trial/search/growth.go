@@ -56,7 +56,6 @@ func (s *Search) grow(ctx context.Context) error {
 	}
 }
 
-
 // scaling returns the function that has a number of units, and the load for them: servers of the service, each with the load of
 // the study, or units of the load itself.
 func (s *Search) scaling() (have func(ctx context.Context, units int) (drive.Load, error), err error) {
