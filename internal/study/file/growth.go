@@ -26,7 +26,11 @@ func (lr loadReader) growth(e entry, s *study.Study, kind *workload.Kind) {
 	}
 	g := &study.Growth{From: 1, Step: 1}
 	s.Load.Growth = g
-	tiled := s.Tiled() || named(keys["unit"].value, study.TileUnit)
+	tiled := s.Tiled()
+	if e, ok := keys["unit"]; ok && !tiled && named(e.value, study.TileUnit) {
+		lr.r.in.Complain(e.value, "load.growth.unit: a tile is one machine of every group: it requires groups with limits or a reference")
+		return
+	}
 	if tiled {
 		g.Unit = study.TileUnit
 	}

@@ -134,9 +134,6 @@ func (lr loadReader) tileUnit(keys map[string]entry) bool {
 
 // tileGrowth parses the growth of a study whose unit is a tile.
 func (lr loadReader) tileGrowth(keys map[string]entry, s *study.Study, g *study.Growth) error {
-	if !s.Tiled() {
-		return fmt.Errorf("unit tile requires groups with limits or a reference")
-	}
 	within, ok := keys["within"]
 	if text := ""; ok {
 		if text, _ = lr.r.scalar(within.value, "within"); text != groupLimits {

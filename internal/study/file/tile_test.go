@@ -107,7 +107,7 @@ workload: web
 service: nginx
 load: {growth: {unit: tile, within: groups, to: 8}}
 `
-	if _, err := Parse("s.yaml", []byte(servers), testCatalog(), nil); err == nil || !strings.Contains(err.Error(), "unit tile requires groups with limits or a reference") {
+	if _, err := Parse("s.yaml", []byte(servers), testCatalog(), nil); err == nil || !strings.Contains(err.Error(), "it requires groups with limits or a reference") {
 		t.Errorf("no groups: %v", err)
 	}
 }
