@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/foreign"
 	"plimsoll/internal/workload/dvdstore"
+	"plimsoll/internal/workload/iotimages"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/memoryaccess"
 	"plimsoll/internal/workload/network"
@@ -35,6 +36,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
+		iotimages.Kind(),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		memoryaccess.Kind(),
