@@ -57,11 +57,27 @@ func here(t *testing.T) platform.Machine {
 	return p.Machine()
 }
 
-// classifying starts a classifier with the Go engine and the small model, and returns its address.
+// colours starts a classifier with a model that computes next to nothing, and returns its address.
+func colours(t *testing.T) string {
+	t.Helper()
+	setting, err := classifier.Setting("testdata/colours.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _, _ := strings.Cut(setting, "@")
+	return started(t, fmt.Sprintf(`{"engine":"go","model":%q,"file":%q,"threads":1,"batch":1}`, setting, file))
+}
+
+// classifying starts a classifier with the model that comes with plimsoll, and returns its address.
 func classifying(t *testing.T) string {
 	t.Helper()
+	return started(t, `{"engine":"go","model":"small","threads":1,"batch":1}`)
+}
+
+func started(t *testing.T, order string) string {
+	t.Helper()
 	c := exec.Command(os.Args[0], classifier.Command)
-	c.Stdin = strings.NewReader(`{"engine":"go","model":"small","threads":1,"batch":1}`)
+	c.Stdin = strings.NewReader(order)
 	c.Stderr = os.Stderr
 	said, err := c.StdoutPipe()
 	if err == nil {

@@ -38,7 +38,7 @@ func files(t *testing.T, env workload.Env) map[string]string {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	address := classifying(t)
+	address := colours(t)
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
 			settings(nil),
@@ -52,7 +52,7 @@ func TestContract(t *testing.T) {
 
 func TestFaithfulContract(t *testing.T) {
 	t.Parallel()
-	address := classifying(t)
+	address := colours(t)
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"data": "sample", "images": "20", "mode": "faithful"},
