@@ -28,7 +28,6 @@ func (m message) integer(number int, value int64) message {
 // made is a model that a test makes.
 type made struct {
 	graph message
-	props message
 }
 
 func (m *made) node(operator string, integers map[string][]int64, names ...string) {
