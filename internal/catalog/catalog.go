@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
 	"plimsoll/internal/service/ceph"
+	"plimsoll/internal/service/classifier"
 	provided "plimsoll/internal/service/live"
 	"plimsoll/internal/service/mariadb"
 	"plimsoll/internal/service/memcached"
@@ -68,6 +69,7 @@ func All() *study.Catalog {
 			ceph.Kind(),
 			mariadb.Kind(),
 			reflector.Kind(),
+			classifier.Kind(),
 			vcenter.Kind(),
 			provided.Kind(),
 		},

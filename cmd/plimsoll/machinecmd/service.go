@@ -15,11 +15,11 @@ func (c *commands) service() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",
 		Short:   "fetch server software that distributions do not package",
-		Example: "  plimsoll service cassandra fetch",
+		Example: "  plimsoll service cassandra fetch\n  plimsoll service classifier fetch --images",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.serviceCassandra())
+	cmd.AddCommand(c.serviceCassandra(), c.serviceClassifier())
 	return cmd
 }
 

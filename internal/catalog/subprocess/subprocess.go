@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/hoststat/watch"
 	"plimsoll/internal/nbd"
 	"plimsoll/internal/router"
+	"plimsoll/internal/service/classifier"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"
@@ -33,8 +34,9 @@ func subprocesses(kinds func() []workload.Kind) map[string]subprocess {
 		agent.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 			return agent.Serve(context.Background(), in, out, kinds(), stop)
 		},
-		responder.Command: untilStopped(responder.Serve),
-		reflector.Command: untilStopped(reflector.Serve),
+		responder.Command:  untilStopped(responder.Serve),
+		classifier.Command: untilStopped(classifier.Serve),
+		reflector.Command:  untilStopped(reflector.Serve),
 		hoststat.FollowCommand: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 			return trace.Serve(os.Getppid(), stop, in, out)
 		},

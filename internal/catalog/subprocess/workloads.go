@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/workload/desktop"
 	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/idle"
+	"plimsoll/internal/workload/iotimages"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/memoryaccess"
 	"plimsoll/internal/workload/network"
@@ -37,6 +38,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
+		iotimages.Kind(),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		desktop.Kind(),

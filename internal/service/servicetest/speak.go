@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cql"
+	"plimsoll/internal/images"
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
@@ -51,6 +52,8 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 		return speakMySQL(ctx, e)
 	case "cql":
 		return speakCQL(ctx, e)
+	case images.Protocol:
+		return speakImages(ctx, e)
 	case "reflect":
 		return exchange(ctx, e, [][2]string{
 			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
@@ -232,6 +235,35 @@ func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error)
 		err = fmt.Errorf("%s: %s", url, answer.Status)
 	}
 	return body, err
+}
+
+// speakImages has a black image classified.
+func speakImages(ctx context.Context, e load.Endpoint) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err := conn.Write(append(images.Hello{Encoding: images.Raw}.Line(), make([]byte, 1+images.Numbers)...)); err != nil {
+		return err
+	}
+	from := bufio.NewReader(conn)
+	line, err := from.ReadBytes('\n')
+	if err == nil {
+		_, err = images.ParseDescription(line)
+	}
+	if err != nil {
+		return err
+	}
+	class, err := from.ReadString('\n')
+	if err == nil && (len(class) != 2 || class[0] < '0' || class[0] > '9') {
+		err = fmt.Errorf("an image is answered with %q", class)
+	}
+	return err
 }
 
 // speakVSphere asks a vCenter what it is, which needs no login.

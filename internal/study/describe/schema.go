@@ -300,9 +300,8 @@ func metricName(c *study.Catalog) schema {
 }
 
 func headlineSchema(c *study.Catalog) schema {
-	return schema{"anyOf": []any{
-		metricName(c), schema{"type": "array", "items": metricName(c), "minItems": 1, "uniqueItems": true},
-	}}
+	one := schema{"anyOf": []any{metricName(c), schema{"const": measure.CPUPerOperation().Name}}}
+	return schema{"anyOf": []any{one, schema{"type": "array", "items": one, "minItems": 1, "uniqueItems": true}}}
 }
 
 // amountSchema is a value of a metric, in the notation of its unit.

@@ -1,0 +1,178 @@
+package classifier
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"plimsoll/internal/images"
+	"plimsoll/internal/service/classifier/onnx"
+)
+
+// engine computes the classes of batches, one after another.
+type engine interface {
+	name() string
+	classify(batch []*job) error
+	usage
+	close()
+}
+
+// usage is the CPU time of an engine.
+type usage interface {
+	cpu() time.Duration
+	inside() bool // it is part of that of this process
+}
+
+// runtimeEngine is a process with ONNX Runtime.
+type runtimeEngine struct {
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	used    atomic.Int64 // CPU time in ns
+	frame   []byte
+	reply   []byte
+	end     func() error // waits for its end, once
+}
+
+// newRuntime starts a process. It ends with the connection to it.
+func newRuntime(ctx context.Context, python string, m model) (*runtimeEngine, error) {
+	c := exec.Command(python, "-I", "-c", engineScript)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start ONNX Runtime: %w", err)
+	}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start ONNX Runtime: %w", err)
+	}
+	e := &runtimeEngine{process: c, in: in, out: bufio.NewReaderSize(out, 1<<16)}
+	e.end = sync.OnceValue(func() error {
+		in.Close()                                                       //nolint:errcheck // it ends then
+		defer time.AfterFunc(ending, func() { c.Process.Kill() }).Stop() //nolint:errcheck // it may have ended
+		return c.Wait()
+	})
+	defer context.AfterFunc(ctx, func() { c.Process.Kill() })() //nolint:errcheck // it may have ended
+	shape := []int{images.Side, images.Side, images.Depth}
+	if m.layout == onnx.ColourPlanes {
+		shape = []int{images.Depth, images.Side, images.Side}
+	}
+	if err := e.begin(m.data, shape); err != nil {
+		e.close()
+		return nil, fmt.Errorf("start ONNX Runtime with model %s: %w", m.name, err)
+	}
+	return e, nil
+}
+
+// begin sends the model and waits until it is loaded.
+func (e *runtimeEngine) begin(model []byte, shape []int) error {
+	head, err := json.Marshal(map[string]any{"size": len(model), "shape": shape})
+	if err != nil {
+		return err
+	}
+	if _, err = e.in.Write(append(append(head, '\n'), model...)); err == nil {
+		_, err = e.out.ReadSlice('\n')
+	}
+	if err != nil {
+		return e.death(err)
+	}
+	return nil
+}
+
+// ending is the time that a process has to end by itself.
+const ending = 2 * time.Second
+
+// death is why the process ended; it has written the reason to standard error.
+func (e *runtimeEngine) death(err error) error {
+	if ended := e.end(); ended != nil {
+		err = ended
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the process ended")
+	}
+	return err
+}
+
+func (e *runtimeEngine) name() string       { return onnxRuntime }
+func (e *runtimeEngine) cpu() time.Duration { return time.Duration(e.used.Load()) }
+func (e *runtimeEngine) inside() bool       { return false }
+
+func (e *runtimeEngine) classify(batch []*job) error {
+	e.frame = binary.LittleEndian.AppendUint32(e.frame[:0], uint32(len(batch)))
+	for _, j := range batch {
+		e.frame = append(e.frame, asBytes(j.numbers)...)
+	}
+	const timed = 8 // bytes of the CPU time in front of the classes
+	if cap(e.reply) < timed+len(batch) {
+		e.reply = make([]byte, timed+len(batch))
+	}
+	reply := e.reply[:timed+len(batch)]
+	_, err := e.in.Write(e.frame)
+	if err == nil {
+		_, err = io.ReadFull(e.out, reply)
+	}
+	if err != nil {
+		return e.death(err)
+	}
+	e.used.Store(int64(math.Float64frombits(binary.LittleEndian.Uint64(reply)) * 1e9))
+	for i, j := range batch {
+		if j.class = reply[timed+i]; j.class >= images.Classes {
+			return fmt.Errorf("class %d", j.class)
+		}
+	}
+	return nil
+}
+
+// asBytes is the memory of numbers. Both ends of a pipe have the same order of bytes, which the
+// process takes for little-endian, as on all systems that have ONNX Runtime.
+func asBytes(numbers []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&numbers[0])), 4*len(numbers))
+}
+
+func (e *runtimeEngine) close() {
+	e.process.Process.Kill() //nolint:errcheck // it may have ended
+	e.end()                  //nolint:errcheck // it was killed
+}
+
+// ownEngine computes in this process.
+type ownEngine struct {
+	network *onnx.Network
+	clock   clock
+	used    atomic.Int64 // CPU time in ns
+}
+
+func newOwn(m model) (*ownEngine, error) {
+	n, err := m.network()
+	if err != nil {
+		return nil, err
+	}
+	return &ownEngine{network: n}, nil
+}
+
+func (e *ownEngine) name() string       { return goEngine }
+func (e *ownEngine) cpu() time.Duration { return time.Duration(e.used.Load()) }
+func (e *ownEngine) inside() bool       { return true }
+func (e *ownEngine) close()             {}
+
+func (e *ownEngine) classify(batch []*job) error {
+	begin := e.clock.now()
+	for _, j := range batch {
+		j.class = byte(e.network.Classify(j.numbers))
+	}
+	e.used.Add(int64(e.clock.now() - begin))
+	return nil
+}
