@@ -82,7 +82,7 @@ func parseStatus(page []byte) (s Status, err error) {
 
 var versionOnPage = regexp.MustCompile(`class="version"[^>]*>\s*([0-9][0-9A-Za-z.-]*)\s*<`)
 
-// Version is the version of a master, which only the page for people tells; empty where it does not.
+// Version is the version of a master, which only its page tells; empty where it does not.
 func Version(ctx context.Context, dial Dial, web string) (string, error) {
 	page, err := get(ctx, dial, "http://"+web+"/")
 	if err != nil {

@@ -42,7 +42,7 @@ func (s Settings) daemon(m platform.Machine, place service.Location, java string
 			service.Files("start.sh", []byte(starter)),
 			service.Files("conf/metrics.properties", fmt.Appendf(nil, sink, path.Join(place.Dir, counted))),
 		),
-		Log: "master.log", Patience: beginning,
+		Patience: beginning,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			if err := c.ready(ctx); err != nil {
 				return service.Live{}, err
