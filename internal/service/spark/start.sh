@@ -2,7 +2,7 @@
 # discarded then, so that they need not be asked.   start.sh JAVA FOLDER HOST PORT WEBPORT WORKERS CORES MEMORY(MiB)
 java=$1 dir=$2 host=$3 port=$4 web=$5 workers=$6 cores=$7 memory=$8
 cd "$dir" || exit 1
-export SPARK_HOME="$dir/home" SPARK_CONF_DIR="$dir/conf" SPARK_LOCAL_IP="$host" JAVA_HOME="${java%/bin/java}"
+export SPARK_HOME="$dir/home" SPARK_SCALA_VERSION=2.12 SPARK_CONF_DIR="$dir/conf" SPARK_LOCAL_IP="$host" JAVA_HOME="${java%/bin/java}"
 mkdir -p "$dir/counters" "$dir/tmp"
 pids=
 # inside lists the processes that work in the folder, executors too, which outlive their worker for a while.
