@@ -37,6 +37,7 @@ import (
 	"plimsoll/internal/service/redis"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
+	"plimsoll/internal/service/spark"
 	"plimsoll/internal/service/vcenter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/vsphere"
@@ -52,6 +53,7 @@ import (
 	"plimsoll/internal/workload/cqliot/driver"
 	"plimsoll/internal/workload/operations"
 	"plimsoll/internal/workload/operations/management"
+	"plimsoll/internal/workload/sparkml"
 	"plimsoll/internal/workload/storage"
 )
 
@@ -68,6 +70,7 @@ func All() *study.Catalog {
 			cassandra.Kind(),
 			ceph.Kind(),
 			mariadb.Kind(),
+			spark.Kind(),
 			reflector.Kind(),
 			classifier.Kind(),
 			vcenter.Kind(),
@@ -119,7 +122,7 @@ func All() *study.Catalog {
 // needs clients that plimsoll alone contains, and those whose load another program makes or simulates.
 func workloads() []workload.Kind {
 	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
-	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), balance.Kind(balancing.Open), cluster.Kind()})
+	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), balance.Kind(balancing.Open), sparkml.Kind(), cluster.Kind()})
 }
 
 // Managed are the clients of management platforms, by protocol.

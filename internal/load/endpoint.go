@@ -36,7 +36,7 @@ type Endpoint struct {
 	Config []byte `json:"config,omitempty"`
 	// Capacity is how much data the service can hold, in bytes; 0 is unknown.
 	Capacity int64 `json:"capacity,omitempty"`
-	// URL is the complete address of a live cluster.
+	// URL is the complete address of a live cluster, or that of a service's web interface.
 	URL string `json:"url,omitempty"`
 }
 

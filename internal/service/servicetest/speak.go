@@ -65,6 +65,8 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 		return speakVSphere(ctx, e)
 	case "rbd":
 		return speakRBD(ctx, e)
+	case "spark":
+		return speakSpark(ctx, e)
 	}
 	return fmt.Errorf("the suite does not speak %s: teach it", protocol)
 }
@@ -289,6 +291,20 @@ func speakVSphere(ctx context.Context, e load.Endpoint) error {
 		err = fmt.Errorf("it answers %q", text)
 	}
 	return err
+}
+
+// speakSpark reads the status of a master's cluster some times, which takes CPU time.
+func speakSpark(ctx context.Context, e load.Endpoint) error {
+	for range 50 {
+		text, err := fetch(ctx, http.DefaultClient, e.URL+"/json/")
+		if err != nil {
+			return err
+		}
+		if want := `"spark://` + e.Address + `"`; !strings.Contains(string(text), want) {
+			return fmt.Errorf("the master answers %.200q, without %s", text, want)
+		}
+	}
+	return nil
 }
 
 // speakRBD writes to an image, and reads back what it wrote.
