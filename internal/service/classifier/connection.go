@@ -21,7 +21,8 @@ const (
 
 // inbox is what has come over a connection and is not used yet.
 type inbox struct {
-	conn     net.Conn
+	conn     *net.TCPConn
+	direct   direct
 	buffer   []byte
 	from, to int
 }
@@ -40,7 +41,7 @@ func (i *inbox) more() error {
 		}
 		i.buffer = append(i.buffer, make([]byte, len(i.buffer))...)
 	}
-	n, err := i.conn.Read(i.buffer[i.to:])
+	n, err := i.direct.Read(i.buffer[i.to:])
 	if i.to += n; n > 0 {
 		return nil
 	}
@@ -62,8 +63,12 @@ func (i *inbox) line() ([]byte, error) {
 }
 
 // converse serves a connection to its end.
-func (s *server) converse(c net.Conn) {
-	in := &inbox{conn: c, buffer: make([]byte, firstBuffer)}
+func (s *server) converse(c *net.TCPConn) {
+	fast, err := newDirect(c)
+	if err != nil {
+		return
+	}
+	in := &inbox{conn: c, direct: fast, buffer: make([]byte, firstBuffer)}
 	if err := in.more(); err != nil {
 		return
 	}
@@ -112,12 +117,10 @@ func (s *server) description() images.Description {
 
 // linger lets a client read the last line: a close with data that was not read would reset the
 // connection.
-func linger(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.CloseWrite()
-		_ = c.SetReadDeadline(time.Now().Add(draining))
-		_, _ = io.Copy(io.Discard, c)
-	}
+func linger(c *net.TCPConn) {
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(draining))
+	_, _ = io.Copy(io.Discard, c)
 }
 
 var jobs = sync.Pool{New: func() any {
@@ -171,7 +174,7 @@ func (s *server) read(in *inbox, d *images.Decoder, out chan<- *job) error {
 func (s *server) answer(in *inbox, e images.Encoding) {
 	pending := make(chan *job, ordered)
 	var writer sync.WaitGroup
-	writer.Go(func() { s.write(in.conn, pending) })
+	writer.Go(func() { s.write(in.direct, pending) })
 	err := s.read(in, images.NewDecoder(e, s.model.input), pending)
 	if err != nil && !errors.Is(err, images.ErrEnd) {
 		s.refuse(in.conn, err.Error())
@@ -190,7 +193,7 @@ func (s *server) answer(in *inbox, e images.Encoding) {
 }
 
 // write sends the answers in order. Those that are ready are sent together.
-func (s *server) write(c net.Conn, pending <-chan *job) {
+func (s *server) write(c io.Writer, pending <-chan *job) {
 	var out []byte
 	flush := func() {
 		if len(out) > 0 {

@@ -37,7 +37,7 @@ type usage interface {
 // runtimeEngine is a process with ONNX Runtime.
 type runtimeEngine struct {
 	process *exec.Cmd
-	in      io.WriteCloser
+	in      io.Writer
 	out     *bufio.Reader
 	used    atomic.Int64 // CPU time in ns
 	frame   []byte
@@ -49,20 +49,13 @@ type runtimeEngine struct {
 func newRuntime(ctx context.Context, python string, m model) (*runtimeEngine, error) {
 	c := exec.Command(python, "-I", "-c", engineScript)
 	c.Stderr = os.Stderr
-	in, err := c.StdinPipe()
+	p, err := connect(c)
 	if err != nil {
 		return nil, fmt.Errorf("start ONNX Runtime: %w", err)
 	}
-	out, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("start ONNX Runtime: %w", err)
-	}
-	e := &runtimeEngine{process: c, in: in, out: bufio.NewReaderSize(out, 1<<16)}
+	e := &runtimeEngine{process: c, in: p.in, out: bufio.NewReaderSize(p.out, 1<<16)}
 	e.end = sync.OnceValue(func() error {
-		in.Close()                                                       //nolint:errcheck // it ends then
+		p.close()
 		defer time.AfterFunc(ending, func() { c.Process.Kill() }).Stop() //nolint:errcheck // it may have ended
 		return c.Wait()
 	})
@@ -76,6 +69,45 @@ func newRuntime(ctx context.Context, python string, m model) (*runtimeEngine, er
 		return nil, fmt.Errorf("start ONNX Runtime with model %s: %w", m.name, err)
 	}
 	return e, nil
+}
+
+// pipes are the ends of those of a process.
+type pipes struct {
+	files   [2]*os.File
+	in, out direct
+}
+
+func (p *pipes) close() {
+	for _, f := range p.files {
+		f.Close() //nolint:errcheck // the process ends then
+	}
+}
+
+// connect starts a process with pipes.
+func connect(c *exec.Cmd) (*pipes, error) {
+	theirs, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close() //nolint:errcheck // the process has its own
+	out, its, err := os.Pipe()
+	if err != nil {
+		in.Close() //nolint:errcheck // nobody uses it
+		return nil, err
+	}
+	defer its.Close() //nolint:errcheck // the process has its own
+	p := &pipes{files: [2]*os.File{in, out}}
+	c.Stdin, c.Stdout = theirs, its
+	if err = c.Start(); err == nil {
+		p.in, err = newDirect(in)
+	}
+	if err == nil {
+		p.out, err = newDirect(out)
+	}
+	if err != nil {
+		p.close()
+	}
+	return p, err
 }
 
 // begin sends the model and waits until it is loaded.

@@ -179,14 +179,14 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 			<-time.After(10 * time.Millisecond) // out of file descriptors, which may pass
 			continue
 		}
-		s.accept(c)
+		s.accept(c.(*net.TCPConn))
 	}
 	s.done.Wait()
 	s.work.Wait()
 	return s.why
 }
 
-func (s *server) accept(c net.Conn) {
+func (s *server) accept(c *net.TCPConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conns == nil {

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/images"
 	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
 
@@ -124,6 +125,34 @@ func (l *line) streams() (s images.Stream, err error) {
 		err = fmt.Errorf("query the classifier at %s: %w", l.address, err)
 	}
 	return s, err
+}
+
+// counts are the counters of the classifier; nil if it does not tell them.
+func (r *run) counts(ctx context.Context) map[string]float64 {
+	l, err := connect(ctx, r.env, r.at)
+	if err != nil {
+		return nil
+	}
+	defer l.close()
+	var all map[string]float64
+	text, err := l.ask(images.Hello{Ask: images.Counts}, patience)
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// spent records the CPU time of the classifier per image over a load.
+func spent(before, after map[string]float64, out *measure.Recorder) {
+	count := after["classifier.images"] - before["classifier.images"]
+	if len(before) == 0 || count <= 0 {
+		return
+	}
+	for name, counter := range map[string]string{"server.cpu_per_image": "classifier.cpu", "server.parse_per_image": "classifier.parse.cpu", "server.infer_per_image": "classifier.infer.cpu"} {
+		if used := after[counter] - before[counter]; used >= 0 {
+			out.Value(name, used/count)
+		}
+	}
 }
 
 // classOf parses the answer to an image.

@@ -62,6 +62,9 @@ func own() []measure.Metric {
 	return []measure.Metric{
 		{Name: "correct", Unit: "1", Doc: "share of the answers that are correct", Better: measure.HigherIsBetter},
 		{Name: "correct.exact", Unit: "1", Doc: "number of correct answers, each image of the set counted once"},
+		{Name: "server.cpu_per_image", Unit: "s", Doc: "CPU time of the classifier per image", Better: measure.LowerIsBetter},
+		{Name: "server.parse_per_image", Unit: "s", Doc: "CPU time of the classifier per image for all but the computation", Better: measure.LowerIsBetter},
+		{Name: "server.infer_per_image", Unit: "s", Doc: "CPU time of the classifier's engine per image", Better: measure.LowerIsBetter},
 		{Name: "receiver.rate", Unit: "1/s", Doc: "images per second from the first to the end of the stream, by the receiver's clock; mode faithful"},
 		{Name: "sent", Unit: "1/s", Doc: "images sent per second; mode faithful"},
 	}
@@ -178,9 +181,11 @@ func (i *iotImages) Run(ctx context.Context, env workload.Env, stage load.Stage,
 	if i.Mode == faithful {
 		send = r.faithful
 	}
+	before := r.counts(ctx)
 	if err := send(ctx, out); err != nil {
 		return err
 	}
+	spent(before, r.counts(ctx), out)
 	out.Observe("iotimages.encoding", i.Encoding)
 	out.Observe("iotimages.mode", i.Mode)
 	r.verify(ctx, out)

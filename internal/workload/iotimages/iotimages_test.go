@@ -278,7 +278,7 @@ func TestFaithful(t *testing.T) {
 		}
 	}
 	values := out.Values()
-	if values["receiver.rate"] <= 0 || values["receiver.rate"] > 1.2*20/fudge || values["sent"] <= 0 || values["correct.exact"] < 10 {
+	if values["receiver.rate"] <= 0 || values["receiver.rate"] > 1.2*20/fudge || values["sent"] <= 0 || values["server.cpu_per_image"] <= 0 || values["server.infer_per_image"] <= 0 || values["correct.exact"] < 10 {
 		t.Errorf("values %v", values)
 	}
 }
