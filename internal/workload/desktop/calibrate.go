@@ -18,6 +18,7 @@ const (
 	// load, as one of 6 ms that grows 18-fold.
 	leastOperation = 100 * time.Millisecond
 	mostRepeats    = 1000
+	warmUp         = 3 // loops before those of the base phase
 )
 
 // observed is the name of the reference in records, and its file in the folder of the workload.
@@ -38,7 +39,7 @@ func (d *desktop) Calibration(ctx context.Context, env workload.Env) (time.Durat
 			return 0, env.Machine.WriteFile(ctx, name, []byte(known))
 		}
 	}
-	return time.Duration(d.Base+2) * time.Duration(len(d.loop)) * time.Duration(d.Timeout), nil
+	return time.Duration(d.Base+warmUp) * time.Duration(len(d.loop)) * time.Duration(d.Timeout), nil
 }
 
 // Calibrate is the base phase: one session without pauses. It writes down how long each operation takes.
@@ -58,13 +59,18 @@ func (d *desktop) Calibrate(ctx context.Context, env workload.Env) (err error) {
 	for i := range once {
 		once[i] = 1
 	}
-	var warm []float64
-	for range 2 { // the first has cold caches
-		if warm, err = d.round(ctx, p, once); err != nil {
+	var least []float64 // of the first, which has cold caches, and of two more, which others may disturb
+	for range warmUp {
+		row, err := d.round(ctx, p, once)
+		if err != nil {
 			return err
 		}
+		for i := range least {
+			row[i] = min(row[i], least[i])
+		}
+		least = row
 	}
-	repeats := d.repeats(warm)
+	repeats := d.repeats(least)
 	var times [][]float64
 	for range d.Base {
 		row, err := d.round(ctx, p, repeats)

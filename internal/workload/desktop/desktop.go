@@ -138,7 +138,7 @@ const (
 // Check finds the programs and their versions.
 func (d *desktop) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	const loop = 12 * time.Second // of one session without pauses
-	needs := workload.Needs{Disk: onDisk + eachDisk*int64(d.Sessions), Time: time.Duration(d.Base+2) * loop}
+	needs := workload.Needs{Disk: onDisk + eachDisk*int64(d.Sessions), Time: time.Duration(d.Base+warmUp) * loop}
 	paths, err := find(ctx, env.Machine, d.needed)
 	if err != nil {
 		return needs, err
