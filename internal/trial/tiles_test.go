@@ -78,7 +78,8 @@ func (s *sharedLoad) Run(_ context.Context, env workload.Env, stage load.Stage, 
 		from := time.Duration(i) * stage.Interval
 		h := measure.NewHistogram()
 		h.Record(response, n)
-		if !out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Total: time.Duration(n) * response, Latency: h}}}) {
+		more := out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Total: time.Duration(n) * response, Latency: h}}})
+		if !more && strings.HasPrefix(name, "site") { // in real time the shops get as far as the sites
 			return nil
 		}
 	}
@@ -121,9 +122,9 @@ func tileRecord(t *testing.T, b *Bench) measure.Record {
 // On a host of known capacity a growth finds the number of tiles exactly, and their score; it names the group that
 // misses its limit with one more.
 func TestTilesOfAKnownHost(t *testing.T) {
-	sizes := []int{1, 4}
+	sizes := []int{3}
 	if effort.Full() {
-		sizes = append(sizes, 11)
+		sizes = []int{1, 4, 11}
 	}
 	for _, carry := range sizes {
 		b := tileRig(t, &shared{carry: carry, slow: "shop"})

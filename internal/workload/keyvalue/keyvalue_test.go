@@ -46,7 +46,7 @@ func TestArrivalsWithoutARate(t *testing.T) {
 
 func TestDemand(t *testing.T) {
 	d := made(t, parameter.Settings{"read": "75%", "value": "100B/50:300B/50", "connections": "3", "pipeline": "4", "rate": "90/s"}).Demand()
-	if got, want := fmt.Sprintf("%+v", d), "{Concurrency:12 Rate:90 Think:0s Drawn:0 Classes:[{Name:read Share:0.75 Bytes:200} {Name:write Share:0.25 Bytes:200}]}"; got != want {
+	if got, want := fmt.Sprintf("%+v", d), "{Concurrency:12 Rate:90 Think:0s Drawn:0 Classes:[{Name:read Share:0.75 Bytes:200} {Name:write Share:0.25 Bytes:200}] Ramps:false}"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

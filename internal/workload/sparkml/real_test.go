@@ -99,6 +99,7 @@ func passes(t *testing.T, out *measure.Recorder) {
 
 // The real driver trains, and the counters of Spark are read.
 func TestRealTraining(t *testing.T) {
+	effort.Deep(t, "train on a real Spark")
 	out, err := trainedOn(t, really(t), parameter.Settings{"rows": "20000", "features": "10", "clusters": "5", "iterations": "5", "discards": "1", "driver_memory": "600MiB"}, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -385,7 +385,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 
 func TestDemand(t *testing.T) {
 	d := made(t, parameter.Settings{"connections": "3", "pipeline": "4", "rate": "50/s"}).Demand()
-	if got, want := fmt.Sprint(d), "{12 50 0s 0 [{ 1 0}]}"; got != want {
+	if got, want := fmt.Sprint(d), "{12 50 0s 0 [{ 1 0}] false}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
