@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
-	"plimsoll/internal/study/file"
 	"plimsoll/internal/study/describe"
+	"plimsoll/internal/study/file"
 	"plimsoll/studies"
 )
 
