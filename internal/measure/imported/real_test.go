@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,16 +68,33 @@ func serve(t *testing.T, at, name string, args ...string) {
 		_ = cmd.Wait() // it was killed
 	})
 	deadline := time.Now().Add(10 * time.Second)
-	for {
-		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", at))
-		if err == nil {
-			conn.Close()
-			return
-		}
+	for !listening(t, at) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not answer: %v", name, err)
+			t.Fatalf("%s does not listen on port %s", name, at)
 		}
 	}
+}
+
+// listening reports whether a port of TCP is open, without a connection: iperf3 takes one for a client, and is busy with it for a while.
+func listening(t *testing.T, port string) bool {
+	t.Helper()
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const listen = "0A" // the state
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil && table == "/proc/net/tcp" {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", n)) && f[3] == listen {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holds checks that a run has the metrics, above 0.
