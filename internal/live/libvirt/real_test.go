@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/balance/advice"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
@@ -167,10 +168,11 @@ func loads(c *cluster.Cluster) []float64 {
 	return out
 }
 
-// labCase is a test that finds the hosts of a lab without VMs.
+// labCase is a test that finds the hosts of a lab without VMs. One that takes long is a deep one.
 type labCase struct {
 	name string
 	test func(t *testing.T, l lab)
+	deep bool
 }
 
 // Those that measure loads have hosts of their own, beside those that mostly wait.
@@ -180,10 +182,11 @@ func TestLibvirtForReal(t *testing.T) {
 	}
 	t.Parallel()
 	for name, cases := range map[string][]labCase{
-		"loads": {{"conformance", conforms}, {"dense", balancesDense}, {"mixed", balancesMixed}},
+		"loads": {{name: "conformance", test: conforms}, {"dense", balancesDense, true}, {"mixed", balancesMixed, true}},
 		"changes": {
-			{"a lost daemon", losesADaemon}, {"a daemon lost in a move", losesADaemonInAMove}, {"a daemon that hangs", bearsAHang}, {"events", tells},
-			{"topologies", reshapes}, {"topologies that stay", refusesToReshape}, {"a kill in the middle of topologies", outlivesReshapes}, {"a topology in Linux", showsLinux}, {"Linux", movesLinux},
+			{name: "a lost daemon", test: losesADaemon}, {"a daemon lost in a move", losesADaemonInAMove, true}, {name: "a daemon that hangs", test: bearsAHang},
+			{name: "events", test: tells}, {name: "topologies", test: reshapes}, {name: "topologies that stay", test: refusesToReshape},
+			{"a kill in the middle of topologies", outlivesReshapes, true}, {"a topology in Linux", showsLinux, true}, {name: "Linux", test: movesLinux},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +194,9 @@ func TestLibvirtForReal(t *testing.T) {
 			guesttest.Turn(t) // before the daemons start: an unused one exits after a minute
 			l := newLab(t)
 			for i, c := range cases {
+				if c.deep && !effort.Full() {
+					continue
+				}
 				if i > 0 {
 					l.clear(t)
 				}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/ceph/admin"
@@ -17,6 +18,7 @@ import (
 
 // The OSDs of a cluster on two machines are in the folders of both, and each copy of an object is on another machine. The death of any ends the cluster.
 func TestRealMachines(t *testing.T) {
+	effort.Deep(t, "have the OSDs of a cluster on two machines")
 	m := here(t)
 	settings := parameter.Settings{"osds": "3", "size": "2GiB"}
 	s, err := Kind().New(settings)
