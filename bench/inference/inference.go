@@ -17,6 +17,7 @@ import (
 	"plimsoll/bench/measured"
 	"plimsoll/internal/images"
 	"plimsoll/internal/images/cifar"
+	"plimsoll/internal/images/cifar/included"
 	"plimsoll/internal/service/classifier"
 )
 
@@ -56,7 +57,7 @@ func Classifying() ([]measured.Result, error) {
 	if _, err := os.Stat(model); err != nil {
 		return nil, errors.New("ONNX Runtime and the model cnn are missing: plimsoll service classifier fetch")
 	}
-	set, err := cifar.Sample()
+	set, err := included.Images()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
+	"plimsoll/internal/images/cifar/included"
 	"plimsoll/internal/live"
 	hosts "plimsoll/internal/live/libvirt"
 	domains "plimsoll/internal/live/libvirt/operation"
@@ -121,7 +122,7 @@ func All() *study.Catalog {
 // workloads are those whose load a worker makes, which package subprocess lists, those whose worker
 // needs clients that plimsoll alone contains, and those whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release, Images: included.Images})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{operations.Kind(Managed()), compliance.Kind(policies.Open), balance.Kind(balancing.Open), sparkml.Kind(), cluster.Kind()})
 }
 

@@ -1,6 +1,7 @@
 package subprocess
 
 import (
+	"plimsoll/internal/images"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/compile"
@@ -23,8 +24,9 @@ import (
 // LabParts are parts of workloads that only plimsoll contains and plimsoll-agent does not,
 // because of their size.
 type LabParts struct {
-	GoCQL   foreign.Opener // a second driver for Cassandra
-	Sources []byte         // archive of the program that workload compile compiles
+	GoCQL   foreign.Opener                 // a second driver for Cassandra
+	Images  func() ([]images.Image, error) // those that workload iotimages sends where no others are fetched
+	Sources []byte                         // archive of the program that workload compile compiles
 }
 
 // Workloads lists the workloads whose load a worker makes.
@@ -38,7 +40,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		cqliot.Kind(lab.GoCQL),
 		dvdstore.Kind(),
 		network.Kind(),
-		iotimages.Kind(),
+		iotimages.Kind(lab.Images),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
 		desktop.Kind(),

@@ -7,7 +7,6 @@ package cifar
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -86,31 +85,8 @@ func Unmarshal(data []byte) ([]images.Image, error) {
 	return set, nil
 }
 
-// sampleFile has an image in each row, as the files of the package have.
-//
-//go:embed sample.png
-var sampleFile []byte
-
-// sampleLabels are the classes of its rows, a digit each.
-//
-//go:embed sample.txt
-var sampleLabels []byte
-
-// Sample returns the test images that come with plimsoll.
-func Sample() ([]images.Image, error) {
-	labels := bytes.TrimSpace(bytes.Clone(sampleLabels))
-	for i := range labels {
-		labels[i] -= '0'
-	}
-	set, err := decode(sampleFile, labels)
-	if err != nil {
-		return nil, fmt.Errorf("read the sample of CIFAR-10: %w", err)
-	}
-	return set, nil
-}
-
-// decode reads a PNG file whose rows are images.
-func decode(picture, labels []byte) ([]images.Image, error) {
+// Decode reads a PNG file whose rows are images.
+func Decode(picture, labels []byte) ([]images.Image, error) {
 	p, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func unpack(archive string) ([]byte, error) {
 	for _, n := range numbers {
 		labels = append(labels, byte(n))
 	}
-	set, err := decode(files[pictureName], labels)
+	set, err := Decode(files[pictureName], labels)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", pictureName, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/images"
 	"plimsoll/internal/images/cifar"
+	"plimsoll/internal/images/cifar/included"
 )
 
 // serving starts a classifier in this process, and returns its address.
@@ -94,7 +95,7 @@ func greet(t *testing.T, address string, e images.Encoding) (*peer, images.Descr
 
 func sample(t *testing.T, count int) []images.Image {
 	t.Helper()
-	set, err := cifar.Sample()
+	set, err := included.Images()
 	if err != nil {
 		t.Fatal(err)
 	}

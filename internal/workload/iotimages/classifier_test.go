@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/images"
 	"plimsoll/internal/images/cifar"
+	"plimsoll/internal/images/cifar/included"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
@@ -125,7 +126,7 @@ func settings(more parameter.Settings) parameter.Settings {
 // ran is a load from its preparation to its end.
 func ran(t *testing.T, env workload.Env, s parameter.Settings, stage load.Stage) (*measure.Recorder, error) {
 	t.Helper()
-	l, err := Kind().New(s)
+	l, err := Kind(included.Images).New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func right(_ int, label byte) string { return string('0'+label) + "\n" }
 func smallModel(t *testing.T) (string, cifar.Answers) {
 	t.Helper()
 	env := at(t, classifying(t))
-	l, err := Kind().New(settings(nil))
+	l, err := Kind(included.Images).New(settings(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

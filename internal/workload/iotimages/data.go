@@ -25,8 +25,14 @@ const (
 // find reads the images on plimsoll's own machine.
 func (i *iotImages) find() ([]images.Image, error) {
 	if i.Data == sample {
-		set, err := cifar.Sample()
-		return set[:min(i.Images, len(set))], err
+		if i.sampled == nil {
+			return nil, errors.New("this program has no images of its own: run plimsoll itself")
+		}
+		set, err := i.sampled()
+		if err != nil {
+			return nil, err
+		}
+		return set[:min(i.Images, len(set))], nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

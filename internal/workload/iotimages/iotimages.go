@@ -44,8 +44,8 @@ func defaults() Parameters {
 	}
 }
 
-// Kind is the workload as the catalog lists it.
-func Kind() workload.Kind {
+// Kind is the workload as the catalog lists it. sampled returns the images that come with a program; nil for a program without.
+func Kind(sampled func() ([]images.Image, error)) workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "iotimages",
 		Doc:     "labelled images for a classifier, each answered with its class, or sent as a published kit does",
@@ -54,7 +54,14 @@ func Kind() workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("images"), measure.ScheduleMetrics(), own(), measure.ClientMetrics("image")),
 		Speaks:  []string{images.Protocol},
 		Own:     true,
-	}, defaults(), build)
+	}, defaults(), func(p Parameters) (workload.Load, error) {
+		i, err := build(p)
+		if err != nil {
+			return nil, err
+		}
+		i.sampled = sampled
+		return i, nil
+	})
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -70,7 +77,7 @@ func own() []measure.Metric {
 	}
 }
 
-func build(p Parameters) (workload.Load, error) {
+func build(p Parameters) (*iotImages, error) {
 	i := &iotImages{Parameters: p, encoding: images.Encoding(p.Encoding)}
 	usual := defaults()
 	if p.Mode == faithful {
@@ -101,6 +108,7 @@ func build(p Parameters) (workload.Load, error) {
 
 type iotImages struct {
 	Parameters
+	sampled  func() ([]images.Image, error) // nil for none
 	encoding images.Encoding
 	offer    workload.Offer
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/images"
+	"plimsoll/internal/images/cifar/included"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
@@ -39,7 +40,7 @@ func files(t *testing.T, env workload.Env) map[string]string {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	address := colours(t)
-	workloadtest.Run(t, Kind(), workloadtest.Options{
+	workloadtest.Run(t, Kind(included.Images), workloadtest.Options{
 		Settings: []parameter.Settings{
 			settings(nil),
 			settings(parameter.Settings{"encoding": "float-text", "rate": "40/s", "arrivals": "poisson", "tick": "1ms", "timeout": "10s"}),
@@ -53,7 +54,7 @@ func TestContract(t *testing.T) {
 func TestFaithfulContract(t *testing.T) {
 	t.Parallel()
 	address := colours(t)
-	workloadtest.Run(t, Kind(), workloadtest.Options{
+	workloadtest.Run(t, Kind(included.Images), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"data": "sample", "images": "20", "mode": "faithful"},
 			{"data": "sample", "images": "20", "mode": "faithful", "encoding": "int-text", "rate": "30/s"},
@@ -65,7 +66,7 @@ func TestFaithfulContract(t *testing.T) {
 
 func TestTraced(t *testing.T) {
 	t.Parallel()
-	workloadtest.Traced(t, Kind(), settings(nil), at(t, (&stub{answer: right}).listen(t)))
+	workloadtest.Traced(t, Kind(included.Images), settings(nil), at(t, (&stub{answer: right}).listen(t)))
 }
 
 func TestSettingsThatMakeNoSense(t *testing.T) {
@@ -81,7 +82,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{parameter.Settings{"correct": "1001"}, "1001 of 1000 images cannot be correct"},
 		{parameter.Settings{"images": "0"}, "at least 1"},
 	} {
-		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Kind(included.Images).New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v gives %v, want %q", c.settings, err, c.want)
 		}
 	}
@@ -90,7 +91,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 // Images that were not fetched are one line with the package and the command.
 func TestMissingImages(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	l, err := Kind().New(nil)
+	l, err := Kind(included.Images).New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func TestFaithful(t *testing.T) {
 }
 
 func TestServersThatAreNotThere(t *testing.T) {
-	l, err := Kind().New(settings(nil))
+	l, err := Kind(included.Images).New(settings(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
