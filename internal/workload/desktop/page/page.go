@@ -49,17 +49,30 @@ func (s *Server) Close() error {
 // Address is the address of a page.
 func (s *Server) Address(number int) string { return fmt.Sprintf("http://%s/%d", s.at.Addr(), number) }
 
-// Answers returns an error if the server does not answer any more.
+// Answers returns an error if the server does not answer any more. Another server on its port is none.
 func (s *Server) Answers(ctx context.Context) error {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.at.Addr().String())
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, s.Address(0), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("ask the page server: %w", err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("the page server is gone: %w", err)
 	}
-	return c.Close()
+	if got := answer.Header.Get(identity); got != s.identity() {
+		return errors.Join(fmt.Errorf("the page server is gone: another server answers at %s", s.at.Addr()), answer.Body.Close())
+	}
+	return answer.Body.Close()
 }
+
+// identity is the header by which a server is told from another one on the same port.
+const identity = "Plimsoll-Page-Server"
+
+func (s *Server) identity() string { return strconv.FormatUint(s.seed, 10) }
 
 // ServeHTTP answers with a page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,6 +81,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	w.Header().Set(identity, s.identity())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, source, uint32(s.start(number)), canvases, shapes, number)
 }

@@ -50,6 +50,21 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A port is taken by whoever asks for it next.
+func TestAnotherServerOnThePort(t *testing.T) {
+	t.Parallel()
+	s, err := Serve(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	own := *s
+	own.seed = 8
+	if err := own.Answers(t.Context()); err == nil || !strings.Contains(err.Error(), "another server answers") {
+		t.Errorf("a server with another seed: %v", err)
+	}
+}
+
 // The script in a browser and the server agree about the title.
 func TestTitleInABrowser(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
