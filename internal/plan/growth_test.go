@@ -140,6 +140,31 @@ func TestGrowthOfNoisySystems(t *testing.T) {
 	}
 }
 
+// Wherever the end is, and whatever makes it, the growth finds it, in far fewer runs than one for each size in threes.
+func TestGrowthFromAnyFirstSize(t *testing.T) {
+	for _, first := range []int{1, 4, 10} {
+		for _, step := range []int{1, 3} {
+			for end := first; end < first+40*step; end += step {
+				settings := growth.Settings{First: first, Step: step, Most: first + 60*step, Seed: 3}
+				for _, system := range []grown{
+					{"limits", linear, keeps(end + step - 1), 0},
+					{"flat", saturating(end), keeps(1 << 20), 0},
+					{"falls", func(n int) float64 { return 100 * (float64(min(n, end)) - 0.02*float64(max(0, n-end))) }, keeps(1 << 20), 0},
+				} {
+					a, asked := carry(growth.New(settings), system, rand.New(rand.NewPCG(1, 2)))
+					if a.Word != peak.Identified || a.Units != end {
+						t.Fatalf("%s from %d in steps of %d: %+v, want %d", system.name, first, step, a, end)
+					}
+					sizes := (end-first)/step + 1
+					if most := 24 + sizes; len(asked) > most {
+						t.Fatalf("%s from %d in steps of %d to %d: %d runs, more than %d", system.name, first, step, end, len(asked), most)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A size that passes by luck while growing is found out in the fresh blocks.
 func TestGrowthDropsWhatFailsAnew(t *testing.T) {
 	sick := grown{"sick", linear, func(units int, r *rand.Rand) bool { return units <= 5 }, 0.001}
@@ -187,7 +212,7 @@ func TestGrowthAndTheGenerator(t *testing.T) {
 		t.Errorf("%+v, want 4 units, limited by the generator", a)
 	}
 	bad := growth.New(growth.Settings{Most: 3})
-	for range 2 {
+	for range 3 {
 		bad.Done(growth.Result{Metric: math.NaN(), Pass: true})
 	}
 	if a := bad.Answer(); a.Word != peak.NeverPassed || a.Limiting != "no metric" {

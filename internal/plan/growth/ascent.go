@@ -44,15 +44,19 @@ func (a *ascent) end(word peak.Word, format string, args ...any) {
 }
 
 func (a *ascent) whole() {
-	if a.grow(); len(a.order) > 0 {
-		a.measureAnew()
+	if a.grow(a.approach()); len(a.order) == 0 {
+		return
 	}
+	if a.answer.Limiting == Flat && len(a.order) == flatSteps+1 {
+		a.back()
+	}
+	a.measureAnew()
 }
 
-// grow adds units until one of the rules stops it.
-func (a *ascent) grow() {
+// grow adds units to a size until one of the rules stops it.
+func (a *ascent) grow(first int) {
 	flat := 0
-	for units := a.First; ; units += a.Step {
+	for units := first; ; units += a.Step {
 		if units > a.Most {
 			a.answer.Limiting = ""
 			a.end(peak.AboveRange, "all %d units met their limits and raised the metric", a.answer.Largest)
@@ -64,8 +68,12 @@ func (a *ascent) grow() {
 			a.answer.Limiting = "generator"
 			a.end(peak.GeneratorLimited, "the generator could not carry %d units", units)
 			return
-		case o == failed && len(a.order) == 0:
+		case o == failed && units == a.First:
 			a.end(peak.NeverPassed, "even %d did not meet the limits", units)
+			return
+		case o == failed && len(a.order) == 0:
+			a.end(peak.Identified, "%d did not meet the limits when it was repeated", units)
+			a.below(units)
 			return
 		case o == failed:
 			a.end(peak.Identified, "%d did not meet the limits", units)
@@ -106,10 +114,10 @@ func (a *ascent) size(units int) outcome {
 // gains reports whether the size may still raise the metric by the gain. A size that seems not
 // to is repeated before it counts as flat.
 func (a *ascent) gains(units int) bool {
-	before := units - a.Step
-	if units == a.First {
+	if units == a.order[0] {
 		return true
 	}
+	before := units - a.Step
 	least := a.least(before)
 	for run := len(a.logs[units]); ; run++ {
 		gain, margin := a.compare(before, units)
@@ -158,12 +166,13 @@ func (a *ascent) measureAnew() {
 			a.decide(pair, fresh)
 			return
 		}
-		a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser })
+		if a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser }); len(a.order) == 0 {
+			a.below(loser)
+		}
 		if a.answer.Word == peak.AboveRange {
 			a.end(peak.Identified, "%d did not meet the limits when it was repeated", loser)
 		}
 	}
-	a.end(peak.NotIdentified, "no size met its limits when it was repeated")
 }
 
 // candidates are the best size, and the smallest within the gain of it or else the second

@@ -73,8 +73,9 @@ type Answer struct {
 // Flat is the limit of a growth that ended because more units no longer raised the metric.
 const Flat = "no gain"
 
-// Growth adds units until one more misses its limits, or no longer raises the metric: until,
-// for two steps in a row, the upper bound of X(next)/X(this) - 1 is below the gain. If the
+// Growth adds units until one more misses its limits, or no longer raises the metric. One run of
+// each of a few sizes finds the neighbourhood of the end, which doubles the units while the metric
+// rises in proportion to them. From there it adds one step at a time until, for two steps in a row, the upper bound of X(next)/X(this) - 1 is below the gain. If the
 // ideal step itself is small, as from 100 units to 101, half of it replaces the gain. The best
 // size is then repeated in fresh blocks, since the highest of several noisy means is biased,
 // together with the smallest size within the gain of it, or else the second best; the larger
