@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	observerPairs = 40
+	observerPairs = 120
 	observerBlock = 2 * time.Second
 	observerEdge  = 300 * time.Millisecond // of a block that does not count
-	observerDose  = 10                     // times as many readings as in a trial
+	observerDose  = 25                     // times as many readings as in a trial
 )
 
 // observerEffect is what reading the host as trials do costs a load in throughput: Redis is driven without a break

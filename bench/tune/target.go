@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -33,8 +34,7 @@ type target struct {
 var targets = []target{
 	{name: "storage"}, {name: "nginx"}, {name: "postgres"}, {name: "mariadb"}, {name: "redis"},
 	{name: "guest-disk", guest: true, impossible: func(l map[string]string) bool {
-		// native asynchronous I/O needs a cache mode without the host's page cache; unsafe is not allowed
-		return l["guest.aio"] == "native" && l["guest.cache"] == "writeback" || l["guest.cache"] == "unsafe"
+		return l["guest.cache"] == "unsafe" // which is not allowed
 	}},
 }
 
@@ -56,7 +56,7 @@ type bench struct {
 }
 
 // measured runs a target: the tuning, a sweep of all combinations, and both again in alternation.
-func (t target) measured(ctx context.Context, dir string, sets []string, blocks int, out io.Writer) error {
+func (t target) measured(ctx context.Context, dir string, sets []string, blocks int, out io.Writer) (err error) {
 	b := &bench{target: t, dir: filepath.Join(dir, t.name), sets: sets, blocks: blocks, out: out, lab: &lab.Lab{Catalog: catalog.All(), Version: "bench", Progress: func(e trial.Event) {
 		if e.Trial == 0 && e.Note != "" {
 			fmt.Fprintf(os.Stderr, "%s: %s: %s\n", t.name, e.Phase, e.Note)
@@ -66,8 +66,14 @@ func (t target) measured(ctx context.Context, dir string, sets []string, blocks 
 		if err := buildAgent(ctx); err != nil {
 			return err
 		}
+		back, made := slowDisk(ctx)
+		if back != nil {
+			defer func() { err = errors.Join(err, back()) }()
+		}
+		if made != nil {
+			return fmt.Errorf("make a slow disk for guests: %w", made)
+		}
 	}
-	var err error
 	if b.source, err = b.lab.Read("tune-"+t.name, sets); err != nil {
 		return err
 	}

@@ -156,6 +156,15 @@ func (g *Group) Join(pid string) error {
 	return all
 }
 
+// Leave moves a process from the group to its parent.
+func (g *Group) Leave(pid string) error {
+	var all error
+	for _, file := range g.files {
+		all = errors.Join(all, write(filepath.Join(filepath.Dir(filepath.Dir(file)), filepath.Base(file)), pid))
+	}
+	return all
+}
+
 // Weight is the share of CPU time that the group gets among its siblings; 100 is the preset.
 func (g *Group) Weight(weight int) error {
 	return g.set(knob{"cpu", "cpu.shares", "cpu.weight"}, fmt.Sprint(weight*1024/100), fmt.Sprint(weight))
