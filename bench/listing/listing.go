@@ -92,7 +92,7 @@ func servedPages(path, folder string, env []string) ([]measured.Result, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	defer func() { _ = cmd.Process.Signal(syscall.SIGINT); _ = cmd.Wait() }()
+	defer func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() }()
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		return nil, err

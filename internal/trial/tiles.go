@@ -92,6 +92,10 @@ func (t tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
 		}
 		ended := a.record.Start.Add(time.Duration(p.Ended * 1e9))
 		out, err := tile.Judge(all, t.managedIn(ended.Add(-time.Duration(w.End*1e9)), w))
+		if few := (*tile.Unknown)(nil); errors.As(err, &few) && len(a.record.Probes) > 0 { // in the same window fewer tiles completed enough
+			p.Limiting, p.Reason = few.Name(), few.Reason()
+			return nil
+		}
 		if err != nil {
 			return t.tooShort(err)
 		}

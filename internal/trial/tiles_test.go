@@ -27,6 +27,7 @@ type shared struct {
 	slow   string // group
 	starve string // machine that is too slow whatever runs beside it
 	die    string // machine whose load fails
+	few    bool   // the slow group completes one operation in an interval
 }
 
 type sharedLoad struct {
@@ -68,7 +69,9 @@ func (s *sharedLoad) Run(_ context.Context, env workload.Env, stage load.Stage, 
 	if over := s.on.tiles() - s.on.carry; over > 0 {
 		n -= n / 10
 		if strings.HasPrefix(name, s.on.slow) {
-			response *= 3
+			if response *= 3; s.on.few {
+				n = 1
+			}
 		}
 	}
 	if name == s.on.starve {
@@ -161,6 +164,18 @@ func TestAStarvedMember(t *testing.T) {
 		if !p.Passed && p.Limiting != "site.p95" {
 			t.Errorf("a probe was limited by %q", p.Limiting)
 		}
+	}
+}
+
+// A member that completes too few operations for its limit, where fewer tiles complete enough, is the end and no mistake of the study.
+func TestAMemberWithTooFewOperations(t *testing.T) {
+	b := tileRig(t, &shared{carry: 3, slow: "shop", few: true})
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := tileRecord(t, b)
+	if want := "shop of tile 1 completed too few operations for p95, the slowest took 30.02 ms, limit 20 ms"; r.Values["tiles"] != 3 || r.Peak.Limiting != want {
+		t.Errorf("got %v, limited by %q, void %q", r.Values, r.Peak.Limiting, r.Void)
 	}
 }
 

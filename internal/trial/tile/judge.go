@@ -3,6 +3,7 @@ package tile
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/score"
@@ -43,9 +44,18 @@ type Outcome struct {
 	Missed []Missed           // the one furthest beyond its limit first
 }
 
-// Unknown is the error of a window that is too short for a limit.
+// Unknown is the error of a window in which a member completed too few operations for a limit on a quantile.
 type Unknown struct {
-	Group, Metric string
+	Missed // with the slowest operation as its value, 0 where that is unknown
+}
+
+// Reason is the reason why a number of tiles was not carried, where fewer could be judged.
+func (u *Unknown) Reason() string {
+	text := fmt.Sprintf("%s of tile %d completed too few operations for %s", u.Group, u.Tile, u.Metric)
+	if u.Value > 0 {
+		text += fmt.Sprintf(", the slowest took %s, limit %s", quantity.Of(u.Value, u.Unit), quantity.Of(u.Limit, u.Unit))
+	}
+	return text
 }
 
 // Error says what to change.
@@ -151,7 +161,10 @@ func (w Work) missed() (all []Missed, err error) {
 		case !known && w.Values[w.Rate] == 0: // it did nothing in all the window
 			return []Missed{{Tile: w.Tile, Group: w.Group.Name, Metric: w.Rate, Unit: idle}}, nil
 		case !known:
-			return nil, &Unknown{w.Group.Name, l.Metric}
+			slowest, known := w.Values[l.Metric[:strings.LastIndex(l.Metric, ".")+1]+"max"]
+			if !known || slowest > *l.Max {
+				return nil, &Unknown{Missed{Tile: w.Tile, Group: w.Group.Name, Metric: l.Metric, Value: slowest, Limit: *l.Max, Unit: l.Unit}}
+			}
 		case v > *l.Max:
 			all = append(all, Missed{Tile: w.Tile, Group: w.Group.Name, Metric: l.Metric, Value: v, Limit: *l.Max, Unit: l.Unit})
 		}

@@ -89,6 +89,14 @@ func TestNothingAndTooLittle(t *testing.T) {
 	if _, err := Judge(all, nil); !errors.As(err, &unknown) || unknown.Group != "shop" || unknown.Metric != "p90" {
 		t.Errorf("too little: %v", err)
 	}
+	all[4].Values["max"] = .6
+	if _, err := Judge(all, nil); !errors.As(err, &unknown) || unknown.Reason() != "shop of tile 2 completed too few operations for p90, the slowest took 600 ms, limit 500 ms" {
+		t.Errorf("too little and slow: %v", err)
+	}
+	all[4].Values["max"] = .05
+	if out, err := Judge(all, nil); err != nil || len(out.Missed) > 0 {
+		t.Errorf("too little, but none too slow: %v, %v", out.Missed, err)
+	}
 }
 
 // Without references there is no score, and limits still tell what is carried.
