@@ -103,7 +103,9 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	fmt.Fprintf(b, "%s: %s\n\n", s.Name, s.Question)
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "platform\t%s\n", use(s.Platform))
-	fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
+	if !s.Tiled() {
+		fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
+	}
 	printMachines(table, s)
 	if s.Service != nil {
 		where := ""
@@ -161,7 +163,7 @@ func printMachines(table io.Writer, s *study.Study) {
 		if s.Tiled() && !g.Twin {
 			what = "in each tile"
 		}
-		fmt.Fprintf(table, "%s\t%s\n", what, group(g))
+		fmt.Fprintf(table, "%s\t%s\n", what, group(g, s.Workload))
 	}
 	for _, o := range s.Operations {
 		fmt.Fprintf(table, "operations\t%s of a twin of group %s, every %s\n", o.Kind, o.Group, o.Every)
@@ -180,13 +182,15 @@ func host(h trial.HostNeeds) string {
 	return text + "\n"
 }
 
-// group is one kind of machines in one line.
-func group(g study.Group) string {
+// group is one kind of machines in one line, of a study with a workload.
+func group(g study.Group, of study.Use) string {
 	text := fmt.Sprint(g.Machines)
 	if g.Name != "" {
 		text = g.Name + ": " + text
 	}
 	switch {
+	case g.Subject && (len(g.Limits) > 0 || g.Reference > 0): // as the other members of its tile
+		text += ", with workload " + use(of)
 	case g.Subject:
 		text += ", with the workload"
 	case g.Workload != nil:

@@ -6,9 +6,10 @@ import (
 	"plimsoll/internal/finding"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/peak"
 )
 
-// TileEnds finds for each arm of a growth of tiles the limit that one more tile missed.
+// TileEnds finds for each arm of a growth of tiles the limit that one more tile missed, or that there was none.
 func TileEnds(t *table.Table) (all []finding.TileEnd) {
 	if !t.Study.Load.Growth.Tiles() {
 		return nil
@@ -16,6 +17,9 @@ func TileEnds(t *table.Table) (all []finding.TileEnd) {
 	for arm := range t.Arms {
 		failed := failedProbes(t, arm)
 		if len(failed) == 0 {
+			if most := exhausted(t, arm); most > 0 {
+				all = append(all, finding.TileEnd{Arm: arm, Tiles: most})
+			}
 			continue
 		}
 		end := finding.TileEnd{Arm: arm, Tiles: failed[0].Units}
@@ -55,4 +59,14 @@ func failedProbes(t *table.Table, arm int) (failed []measure.Probe) {
 		}
 	}
 	return failed
+}
+
+// exhausted is the largest number of tiles of the study, if a trial of an arm carried them all; 0 otherwise.
+func exhausted(t *table.Table, arm int) int {
+	for i := range t.Records {
+		if r := &t.Records[i]; r.Arm == arm && r.Valid() && r.Peak != nil && r.Peak.Word == string(peak.AboveRange) {
+			return t.Study.Load.Growth.To
+		}
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -137,16 +138,16 @@ type Line struct {
 	Value string
 }
 
-// groupLine is one kind of the machines of a study.
-func groupLine(g study.Group) Line {
+// groupLine is one kind of the machines of a study with a workload.
+func groupLine(g study.Group, of study.Use) Line {
 	l := Line{"Machines", quantity.Count(g.Machines)}
 	if g.Name != "" {
 		l.Name = "Group " + g.Name
 		l.Value = report.Plural(g.Machines, "machine", "machines")
 	}
 	switch {
-	case g.Workload != nil && (len(g.Limits) > 0 || g.Reference > 0):
-		l.Value += " of each tile, with " + use(*g.Workload)
+	case (g.Workload != nil || g.Subject) && (len(g.Limits) > 0 || g.Reference > 0):
+		l.Value += " of each tile, with " + use(*cmp.Or(g.Workload, &of))
 	case g.Workload != nil:
 		l.Value += ", beside what is measured, with " + use(*g.Workload)
 	case g.Subject && g.Name != "":
@@ -179,12 +180,15 @@ func Asked(s *report.Sources) []Line {
 	if st.Imported != nil {
 		return imported(s)
 	}
-	lines := []Line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
+	lines := []Line{{"Platform", use(st.Platform)}}
+	if !st.Tiled() {
+		lines = append(lines, Line{"Workload", use(st.Workload)})
+	}
 	if st.Service != nil {
 		lines = append(lines, Line{"Service", use(*st.Service)})
 	}
 	for _, g := range st.Groups {
-		lines = append(lines, groupLine(g))
+		lines = append(lines, groupLine(g, st.Workload))
 	}
 	for _, f := range st.Factors {
 		name := "Factor " + f.FullName()
