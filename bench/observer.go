@@ -142,7 +142,7 @@ func (s *sums) compare(ended <-chan error) (effects, costs []float64, readings i
 				if reads == 0 {
 					return
 				}
-				f := &trace.Follower{Reader: reader, Every: 500 * time.Millisecond / observerDose, Share: .005 * observerDose}
+				f := &trace.Follower{Reader: reader, Every: 500 * time.Millisecond / observerDose, Share: .003 * observerDose}
 				f.Begin()
 				f.Run(stop, func(*hoststat.Interval) { readings++ })
 			}()
