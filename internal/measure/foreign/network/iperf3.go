@@ -13,7 +13,7 @@ import (
 // Iperf3 is the JSON output of iperf3.
 func Iperf3() foreign.Format {
 	return foreign.Format{
-		Name: "iperf3", Doc: "`iperf3 --json` of the client, iperf 3.1 and later", Rate: "operations",
+		Name: "iperf3", Doc: "`iperf3 --json` or `--json-stream` of the client", Rate: "operations",
 		Metrics: []measure.Metric{
 			{Name: "throughput", Unit: "B/s", Doc: "bytes per second as received", Better: measure.HigherIsBetter},
 			{Name: "sent", Unit: "B/s", Doc: "bytes per second as sent", Better: measure.Neutral},
@@ -26,16 +26,18 @@ func Iperf3() foreign.Format {
 			{Name: "server.cpu", Unit: "1", Doc: "CPUs used by the server", Better: measure.Neutral},
 		},
 		Absent: "Response times: the round-trip time is that of TCP under the load. Intervals are no trials, and are skipped; those of `--omit` are warm-up, which iperf3 leaves out of its sums. " +
-			"Where the server reported nothing, the rate is that of the sender.",
+			"Where the server reported nothing, the rate is that of the sender. Versions before 3.7 do not say the target rate (`-b`).",
 		Sniff: func(head []byte) bool {
 			connected := bytes.Contains(head, []byte(`"connected"`)) && bytes.Contains(head, []byte(`"local_host"`)) // many streams come before the version
-			return connected || bytes.Contains(head, []byte(`"iperf 3`)) || bytes.Contains(head, []byte(`"iperf version 3`))
+			refused := bytes.HasPrefix(bytes.TrimSpace(head), []byte(`{"event":"error","data":"`))                   // a line of --json-stream, before a version
+			return connected || refused || bytes.Contains(head, []byte(`"iperf 3`)) || bytes.Contains(head, []byte(`"iperf version 3`))
 		},
 		Parse: parseIperf3,
 	}
 }
 
 type iperfSum struct {
+	FromClient  *bool    `json:"sender"`
 	Seconds     float64  `json:"seconds"`
 	Bits        float64  `json:"bits_per_second"`
 	Retransmits *float64 `json:"retransmits"`
@@ -46,7 +48,8 @@ type iperfSum struct {
 
 type iperfReport struct {
 	Start struct {
-		Version   string `json:"version"`
+		Version   string  `json:"version"`
+		Target    float64 `json:"target_bitrate"` // 3.7 to 3.12, of TCP
 		Timestamp struct {
 			Seconds float64 `json:"timesecs"`
 		} `json:"timestamp"`
@@ -64,8 +67,11 @@ type iperfReport struct {
 	End struct {
 		Streams []struct {
 			Sender struct {
+				iperfSum
 				RTT float64 `json:"mean_rtt"` // µs
 			} `json:"sender"`
+			Receiver iperfSum  `json:"receiver"`
+			UDP      *iperfSum `json:"udp"`
 		} `json:"streams"`
 		Sum             *iperfSum `json:"sum"` // UDP
 		Sent            *iperfSum `json:"sum_sent"`
@@ -80,13 +86,14 @@ type iperfReport struct {
 }
 
 func parseIperf3(t *foreign.Text) ([]foreign.Run, error) {
-	documents, err := foreign.Documents[iperfReport](t)
+	reports, err := iperfReports(t)
 	if err != nil {
 		return nil, err
 	}
 	var all []foreign.Run
-	for i := range documents {
-		all = append(all, documents[i].run())
+	for i := range reports {
+		reports[i].directions()
+		all = append(all, reports[i].run())
 	}
 	return all, nil
 }
@@ -96,7 +103,7 @@ func (d *iperfReport) run() foreign.Run {
 	if version == d.Start.Version { // 3.0: "iperf version 3.0.x"
 		version = strings.TrimPrefix(version, "iperf version ")
 	}
-	r := foreign.NewRun("iperf3 " + version)
+	r := foreign.NewRun(strings.TrimSpace("iperf3 " + version))
 	test := &d.Start.Test
 	r.Cut, r.Length = foreign.Duration(test.Omit), foreign.Duration(test.Duration)
 	if s := d.Start.Timestamp.Seconds; s > 0 && s < 1e11 {
@@ -109,7 +116,7 @@ func (d *iperfReport) run() foreign.Run {
 	case test.Reverse > 0:
 		r.Levels["iperf3.direction"] = "receive"
 	}
-	for name, v := range map[string]float64{"streams": test.Streams, "block": test.Block, "target_bitrate": test.Target} {
+	for name, v := range map[string]float64{"streams": test.Streams, "block": test.Block, "target_bitrate": max(test.Target, d.Start.Target)} {
 		if v > 0 {
 			r.Levels["iperf3."+name] = strconv.FormatFloat(v, 'f', -1, 64)
 		}

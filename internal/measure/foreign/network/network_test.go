@@ -3,6 +3,7 @@ package network
 import (
 	"testing"
 
+	"plimsoll/internal/measure/foreign"
 	"plimsoll/internal/measure/foreign/foreigntest"
 )
 
@@ -36,8 +37,43 @@ func TestIperf3(t *testing.T) {
 		Tool: "iperf3 3.1.3", Length: .8, Values: values{"throughput": 1e8 * .99, "sent": 1e8, "jitter": .0001, "lost": .01, "client.cpu": .175}, Counts: counts{"lost": 100},
 		Levels: levels{"iperf3.protocol": "UDP", "iperf3.block": "8000"}, Warning: "less the share that was lost",
 	})
+	iperf3Versions(t, f)
 	foreigntest.File(t, f, "testdata/iperf3-refused.json", want{Void: "Connection refused"})
+	foreigntest.Refused(t, f, `{"event":"start","data":{"connected":7,"version":"iperf 3.17","test_start":3}}`, "line 1", "start")
 	foreigntest.Refused(t, f, `{"start":{"version":"iperf 3.1"},"end":{"sum_sent":{"bits_per_second":-8}}}`, "sent", "negative")
+}
+
+// iperf3Versions reads real runs over loopback. Values are those of the sums, which the tool's own text has rounded.
+func iperf3Versions(t *testing.T, f foreign.Format) {
+	t.Helper()
+	foreigntest.File(t, f, "testdata/iperf3-3.0.12.json", want{
+		Tool: "iperf3 3.0.12", Length: 3, Cut: 1, Values: values{"throughput": 9183418000. / 8, "sent": 9143516000. / 8, "retransmits": 0}, Absent: []string{"rtt.mean"}, Levels: levels{"iperf3.streams": "2"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.0.12-udp.json", want{
+		Values: values{"throughput": 38702527.214826 / 8 * (1 - 399./1745), "lost": 399. / 1745, "jitter": .018e-3}, Counts: counts{"lost": 399}, Warning: "less the share that was lost",
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.1.7-reverse.json", want{
+		Tool: "iperf3 3.1.7", Values: values{"throughput": 15588050000. / 8, "server.cpu": .48163535}, Absent: []string{"rtt.mean"}, Counts: counts{"retransmits": 23}, Levels: levels{"iperf3.direction": "receive"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.7-bidir.json", want{ // both directions have the same names
+		Tool: "iperf3 3.7", Values: values{"throughput": 98429115.58093335 / 8, "sent": 100045914.4051659 / 8, "reverse.throughput": 99457991.35355633 / 8, "retransmits": 6 / 3.008032},
+		Levels: levels{"iperf3.direction": "both", "iperf3.target_bitrate": "100000000"}, Counts: counts{"retransmits": 6},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.10.1-udp-bidir.json", want{
+		Values: values{"throughput": 10048702.602794291 / 8, "reverse.throughput": 10048702.602794291 / 8, "jitter": 0.14566461764635993e-3, "lost": 0}, Levels: levels{"iperf3.direction": "both"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.16-udp.json", want{
+		Values: values{"throughput": 38981170.15880652 / 8, "sent": 39968864.34143495 / 8, "jitter": 2.5507344076977385e-3, "lost": 3. / 458}, Counts: counts{"lost": 3}, Levels: levels{"iperf3.streams": "2", "iperf3.direction": "send"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.16-udp-bidir.json", want{
+		Values: values{"throughput": 10042499.778473485 / 8, "reverse.throughput": 9343891.09823185 / 8, "jitter": 0.415629180266158e-3}, Levels: levels{"iperf3.direction": "both"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.21.json", want{Tool: "iperf3 3.21", Values: values{"throughput": 13285371119.7797 / 8, "client.cpu": .38443142143768455}, Counts: counts{"retransmits": 25}})
+	foreigntest.File(t, f, "testdata/iperf3-3.21-stream.json", want{
+		Tool: "iperf3 3.21", Length: 2, Values: values{"throughput": 38696719.87668057 / 8, "lost": 10. / 306}, Levels: levels{"iperf3.protocol": "UDP", "iperf3.target_bitrate": "20000000"},
+	})
+	foreigntest.File(t, f, "testdata/iperf3-3.21-stream-full.json", want{Tool: "iperf3 3.21", Values: values{"throughput": 100430197.51157562 / 8, "rtt.mean": 82e-6}, Counts: counts{"retransmits": 1}})
+	foreigntest.File(t, f, "testdata/iperf3-3.21-busy.json", want{Tool: "iperf3", Void: "busy running a test"})
 }
 
 func TestNetperf(t *testing.T) {

@@ -38,7 +38,12 @@ type diskspdReport struct {
 			Depth   string `xml:"RequestCount"`
 			Writes  string `xml:"WriteRatio"`
 			Threads string `xml:"ThreadsPerFile"`
-			Random  string `xml:"Random"` // alignment of random I/O; absent from sequential I/O
+			Random  string `xml:"Random"`      // alignment of random I/O; absent from sequential I/O
+			Share   string `xml:"RandomRatio"` // % of random I/O; absent where all or none is
+			Limit   struct {
+				Unit string  `xml:"unit,attr"`
+				Rate float64 `xml:",chardata"`
+			} `xml:"Throughput"` // of each thread, 0 is none
 		} `xml:"Targets>Target"`
 	} `xml:"Profile>TimeSpans>TimeSpan"`
 	Spans []diskspdSpan `xml:"TimeSpan"`
@@ -107,12 +112,20 @@ func (d *diskspdReport) levels(r *foreign.Run, span int) {
 	if len(p.Targets) == 0 {
 		return
 	}
+	first := &p.Targets[0]
 	for name, text := range map[string]string{
-		"block": p.Targets[0].Block, "depth": p.Targets[0].Depth, "write_ratio": p.Targets[0].Writes, "threads_per_file": p.Targets[0].Threads, "random": p.Targets[0].Random,
+		"block": first.Block, "depth": first.Depth, "write_ratio": first.Writes, "threads_per_file": first.Threads, "random": first.Random, "random_ratio": first.Share,
 	} {
 		if text != "" {
 			r.Levels["diskspd."+name] = text
 		}
+	}
+	if first.Limit.Rate > 0 {
+		unit := "B/ms"
+		if first.Limit.Unit != "" {
+			unit = first.Limit.Unit
+		}
+		r.Levels["diskspd.limit"] = strconv.FormatFloat(first.Limit.Rate, 'f', -1, 64) + " " + unit
 	}
 	r.Levels["diskspd.targets"] = strconv.Itoa(len(p.Targets))
 }

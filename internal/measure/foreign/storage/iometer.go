@@ -96,6 +96,9 @@ func (p *iometer) row(line string) error {
 			r.Levels["iometer."+name] = text
 		}
 	}
+	if depth := row["Queue Depth"]; depth != "" && depth != "-1" { // -1: workers differ
+		r.Levels["iometer.depth"] = depth
+	}
 	if err := p.values(&r, row); err != nil {
 		return err
 	}

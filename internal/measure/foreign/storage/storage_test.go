@@ -49,6 +49,9 @@ func TestIometer(t *testing.T) {
 	one.Tool = "Iometer 1.1.0"
 	reads := want{Values: values{"iops": 1500.5, "read.iops": 1500.5}, Absent: []string{"write.iops", "write.mean", "write.max"}, Levels: levels{"iometer.specification": "4K; 100% Read"}}
 	foreigntest.File(t, f, "testdata/iometer-1.1.csv", one, reads)
+	foreigntest.File(t, f, "testdata/iometer-1.1-cycle.csv", // with a cycle of outstanding I/Os
+		want{Values: values{"iops": 60017.5, "host.cpu": .125, "max": .004215}, Levels: levels{"iometer.depth": "1"}},
+		want{Values: values{"iops": 1200340, "throughput": 4688.83 * (1 << 20)}, Counts: counts{"operations": 36010200}, Levels: levels{"iometer.depth": "32"}})
 	const head = "'Test Type,Test Description\n0,\n'Results\n'Target Type,Target Name,Access Specification Name,IOps,Average Response Time\n"
 	foreigntest.Refused(t, f, head+"ALL,All,a,1500,5,1,25\n", "line 5", "decimal comma")
 	foreigntest.Refused(t, f, head+"ALL,All,a\n", "line 5", "truncated")
@@ -62,8 +65,13 @@ func TestDiskspd(t *testing.T) {
 		Tool: "DISKSPD 2.0.21a", Length: 30.02, Cut: 5, Values: values{"iops": 90970 / 30.02, "read.iops": 90970 / 30.02, "throughput": 5961809920 / 30.02, "host.cpu": .032},
 		Counts: counts{"operations": 90970}, Absent: []string{"mean", "p99", "write.iops", "errors"}, Levels: levels{"diskspd.block": "65536", "diskspd.depth": "2", "diskspd.write_ratio": "0"},
 	})
+	foreigntest.File(t, f, "testdata/diskspd-2.2.0-unit.xml", want{
+		Tool: "DISKSPD 2.2.0", Length: 120, Cut: 5, Values: values{"iops": 16. / 120, "read.iops": 6. / 120, "write.iops": 10. / 120, "throughput": 6291456. / 120, "host.cpu": .1833},
+		Counts: counts{"operations": 16}, Absent: []string{"mean", "p99"}, Levels: levels{"diskspd.block": "65536", "diskspd.limit": "1000 IOPS", "diskspd.depth": "2"},
+	})
 	foreigntest.File(t, f, "testdata/diskspd-2.1-latency.xml", want{
 		Length: 20, Cut: 10, Values: values{"iops": 4000, "read.iops": 3000, "write.throughput": 8192000, "mean": .00125, "read.mean": .001, "p50": .0011, "p99": .004, "write.p99": .005, "max": .009},
+		Levels: levels{"diskspd.random": "8192", "diskspd.random_ratio": "70", "diskspd.limit": "500 B/ms"},
 	})
 	foreigntest.Refused(t, f, "<Results>\n<System>\n</Results>", "line 3", "XML")
 	foreigntest.Refused(t, f, "<Results><System></System></Results>", "no time span")
