@@ -175,7 +175,8 @@ class Driver:
                 self.decided += sum(delays.values())
                 self.news.notify()
 
-        self.query = events.writeStream.foreachBatch(decide).option("checkpointLocation", job["folder"] + "/checkpoint") \
+        # Its checkpoint is a temporary one, by default: a stream that finds that of another has the other's offsets.
+        self.query = events.writeStream.foreachBatch(decide) \
             .trigger(processingTime="%d milliseconds" % job["every"]).start()
 
         def watch():

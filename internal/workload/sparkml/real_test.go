@@ -149,8 +149,12 @@ func TestRealQualityIsTheSameEverywhere(t *testing.T) {
 		t.Run(algorithm, func(t *testing.T) {
 			s := with(c.settings, "algorithm", algorithm, "rows", "5000", "discards", "0", "driver_memory", "600MiB")
 			var first float64
+			intervals := 2
+			if algorithm == sensors {
+				intervals = 5 // for the quantile
+			}
 			for i, site := range sites {
-				out, err := trainedOn(t, site, s, 2)
+				out, err := trainedOn(t, site, s, intervals)
 				if err != nil {
 					t.Fatalf("on %s: %v", names[i], err)
 				}
@@ -181,7 +185,7 @@ func delays(t *testing.T, out *measure.Recorder, least time.Duration) {
 		t.Errorf("%+v", c)
 	}
 	sum, err := measure.Summarise(out.Intervals(), measure.Window{End: time.Hour.Seconds()}, "operations")
-	if err != nil || sum.Counts["operations"] < 100 || sum.Values["mean"] < least.Seconds() || sum.Values["p50"] > sum.Values["max"] {
+	if err != nil || sum.Values["mean"] < least.Seconds() || sum.Values["p99"] < sum.Values["p50"] {
 		t.Errorf("delays %v of %v, %v", sum.Values, sum.Counts, err)
 	}
 	t.Logf("delays: mean %.3g s, p50 %.3g s, p99 %.3g s of %d events", sum.Values["mean"], sum.Values["p50"], sum.Values["p99"], sum.Counts["operations"])
