@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/bench/measured"
@@ -16,23 +21,41 @@ import (
 	"plimsoll/internal/workload/sparkml"
 )
 
-const (
-	sparkTurns   = 3 // of each
-	sparkDropped = 6 // trainings, while Java compiles
-	sparkKept    = 10
-)
+// submission is what plimsoll and spark-submit train, and how often.
+type submission struct {
+	rows, turns, dropped, kept int
+}
 
-// trainings holds the time of a training by plimsoll against the same script started by spark-submit, in turns on the same
+// submitting reads flags, which are for the benchmark where its name stands before them.
+func submitting() (s submission, err error) {
+	f := flag.NewFlagSet("spark", flag.ContinueOnError)
+	f.IntVar(&s.rows, "rows", 400_000, "rows of the data")
+	f.IntVar(&s.turns, "turns", 3, "turns of plimsoll and of spark-submit")
+	f.IntVar(&s.dropped, "dropped", 6, "trainings that do not count at the begin of a turn, while Java compiles")
+	f.IntVar(&s.kept, "kept", 10, "trainings of a turn that count")
+	if len(os.Args) < 3 || os.Args[1] != "spark" || !strings.HasPrefix(os.Args[2], "-") {
+		return s, nil
+	}
+	if err := f.Parse(os.Args[2:]); err != nil {
+		return s, err
+	}
+	os.Args = os.Args[:2]
+	if f.NArg() > 0 || s.rows < 1 || s.turns < 1 || s.dropped < 0 || s.kept < 1 {
+		return s, errors.New("rows, turns and kept are at least 1, dropped is at least 0, and nothing stands after them")
+	}
+	return s, nil
+}
+
+// run holds the time of a training by plimsoll against the same script started by spark-submit, in turns on the same
 // cluster.
-func trainings() ([]result, error) {
+func (s submission) run() ([]result, error) {
 	ctx := context.Background()
 	p, err := local.Kind().Open(ctx, nil, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close() //nolint:errcheck // the results are there
-	// None are steady to 1 %, so that the same number is discarded.
-	l, err := made("sparkml", parameter.Settings{"rows": "400000", "partitions": "8", "steady": "1%", "discards": fmt.Sprint(sparkDropped)})
+	l, err := made("sparkml", parameter.Settings{"rows": strconv.Itoa(s.rows), "partitions": "8", "steady": "1%", "discards": strconv.Itoa(s.dropped)})
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +66,13 @@ func trainings() ([]result, error) {
 		if err := l.Prepare(ctx, env); err != nil {
 			return err
 		}
-		for range sparkTurns {
-			out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == sparkKept })
+		for range s.turns {
+			out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == s.kept })
 			if err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: time.Second, Seed: 1}, out); err != nil {
 				return err
 			}
 			ours = append(ours, out.Values()["train.time"])
-			t, err := submitted(ctx, env, l)
+			t, err := s.submitted(ctx, env, l, int(out.Values()["discarded"]))
 			if err != nil {
 				return err
 			}
@@ -57,24 +80,28 @@ func trainings() ([]result, error) {
 		}
 		return nil
 	})
-	return []result{{"k-means of 400,000 x 20 on 2 workers: time of a training", measured.Middle(ours), "spark-submit", measured.Middle(theirs), "s"}}, err
+	if err != nil {
+		return nil, err
+	}
+	return []result{{fmt.Sprintf("k-means of %d x 20 on 2 workers: time of a training", s.rows), measured.Middle(ours), "spark-submit", measured.Middle(theirs), "s"}}, nil
 }
 
-// submitted is the mean time of a training by spark-submit.
-func submitted(ctx context.Context, env workload.Env, l workload.Load) (float64, error) {
-	argv, err := sparkml.Submission(ctx, env, l, sparkDropped+sparkKept)
+// submitted is the mean time of a training by spark-submit, after as many as plimsoll dropped.
+func (s submission) submitted(ctx context.Context, env workload.Env, l workload.Load, dropped int) (float64, error) {
+	argv, err := sparkml.Submission(ctx, env, l, s.dropped+s.kept)
 	if err != nil {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Stderr = env.Dir, os.Stderr
+	var told bytes.Buffer
+	cmd.Dir, cmd.Stderr = env.Dir, &told
 	printed, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("spark-submit: %w", err)
+		return 0, fmt.Errorf("spark-submit: %w: %s", err, told.Bytes()[max(0, told.Len()-2000):])
 	}
 	times := sparkml.Trainings(printed)
-	if len(times) != sparkDropped+sparkKept {
+	if len(times) != s.dropped+s.kept {
 		return 0, fmt.Errorf("spark-submit trained %d times", len(times))
 	}
-	return measure.Mean(times[sparkDropped:]), nil
+	return measure.Mean(times[dropped:][:s.kept]), nil
 }

@@ -34,6 +34,7 @@ type trained struct {
 	Test       float64  `json:"test"`  // s
 	Quality    float64  `json:"quality"`
 	Iterations float64  `json:"iterations"`
+	Most       int      `json:"most"` // iterations that the model was allowed, as Spark tells; of a forest, its trees
 	Executors  []string `json:"executors"`
 }
 

@@ -16,6 +16,7 @@ import threading
 import time
 
 MARK = b"\x1e"
+SILENCE = 60  # seconds without a decision, after which what was sent is lost
 saying = threading.Lock()
 
 
@@ -82,6 +83,7 @@ class Driver:
 
         began = time.perf_counter()
         self.job, self.trainings, self.model = job, 0, None
+        self.decided, self.news = 0, threading.Condition()
         builder = SparkSession.builder
         for name, value in job["conf"].items():
             builder = builder.config(name, value)
@@ -118,9 +120,10 @@ class Driver:
             quality, done = self.model.summary.trainingCost / self.job["rows"], self.model.summary.numIter
         else:
             quality = predicted.select(f.avg((f.col("prediction") == f.col("label")).cast("double"))).first()[0]
-            done = self.job["trees"] if self.job["algorithm"] == "forest" else self.model.summary.totalIterations
+            done = self.model._java_obj.getNumTrees() if self.job["algorithm"] == "forest" else self.model.summary.totalIterations
         tested = time.perf_counter()
-        say(trained={"train": trained - began, "test": tested - trained, "quality": quality, "iterations": done, "executors": self.executors()})
+        most = done if self.job["algorithm"] == "forest" else self.model._java_obj.getMaxIter()
+        say(trained={"train": trained - began, "test": tested - trained, "quality": quality, "iterations": done, "most": most, "executors": self.executors()})
 
     def totals(self):
         """What the tasks of each training took, by Spark's own counters."""
@@ -168,8 +171,12 @@ class Driver:
                     delays[ms] = delays.get(ms, 0) + 1
             truth = sum((i + 1) * v for i, v in enumerate(last)) > job["cutoff"]
             say(decided={"delays": delays, "correct": bool(decision) == truth})
+            with self.news:
+                self.decided += sum(delays.values())
+                self.news.notify()
 
-        self.query = events.writeStream.foreachBatch(decide).option("checkpointLocation", job["folder"] + "/checkpoint") \
+        # Its checkpoint is a temporary one, by default: a stream that finds that of another has the other's offsets.
+        self.query = events.writeStream.foreachBatch(decide) \
             .trigger(processingTime="%d milliseconds" % job["every"]).start()
 
         def watch():
@@ -187,7 +194,9 @@ class Driver:
         if self.job["algorithm"] == "sensors" and self.trainings:
             self.sender.stdin.close()
             answer["sent"] = int(self.sender.stdout.readline())
-            self.query.processAllAvailable()
+            with self.news:  # what Spark has not read from its socket yet is no data to it
+                while self.decided < answer["sent"] and self.query.isActive and self.news.wait(SILENCE):
+                    pass
             self.query.stop()
         say(end=answer)
 

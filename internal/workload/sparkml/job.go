@@ -36,7 +36,7 @@ type job struct {
 	data
 	Storage string            `json:"storage"`
 	Conf    map[string]string `json:"conf"` // settings of Spark
-	Folder  string            `json:"folder"`
+	Folder  string            `json:"-"`
 	Rate    float64           `json:"rate"`  // events per second
 	Every   int64             `json:"every"` // ms
 }
@@ -108,6 +108,7 @@ func (l *learning) job(at site, seed uint64, folder string) job {
 	conf := map[string]string{
 		"spark.app.name":                                    "plimsoll sparkml",
 		"spark.master":                                      at.master,
+		"spark.log.level":                                   "WARN", // of the driver, however it is started
 		"spark.ui.enabled":                                  "false",
 		"spark.ui.showConsoleProgress":                      "false",
 		"spark.ui.retainedJobs":                             "100000", // whose counters are read at the end

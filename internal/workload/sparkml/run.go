@@ -243,6 +243,6 @@ func (r *run) observe(kept []trained) {
 		name = "sparkml.trees"
 	}
 	if len(kept) > 0 {
-		r.out.Observe(name, strconv.Itoa(int(kept[0].Iterations)))
+		r.out.Observe(name, strconv.Itoa(kept[0].Most))
 	}
 }
