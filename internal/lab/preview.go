@@ -198,6 +198,9 @@ func group(g study.Group) string {
 	if g.Service != nil {
 		text += ", with service " + use(*g.Service)
 	}
+	if g.Elastic != nil {
+		text += ", " + g.Elastic.String()
+	}
 	for _, l := range g.Limits {
 		text += ", " + l.String()
 	}

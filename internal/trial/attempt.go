@@ -330,7 +330,10 @@ func (a *attempt) collect(ctx context.Context) {
 		a.record.Window.Drift = 0
 	}
 	if a.session.sim == nil {
-		a.parts.Events, a.parts.Served = a.event.Happened(a.began), a.served(ctx)
+		a.parts.Events, a.parts.Served = slices.Concat(a.event.Happened(a.began), a.managed.Happened(a.began)), a.served(ctx)
+		for _, c := range a.managed.Changes() {
+			a.record.Changes = append(a.record.Changes, measure.Change{Machine: c.Machine, At: c.From.Sub(a.record.Start).Seconds(), Seconds: c.To.Sub(c.From).Seconds(), Servers: c.Now})
+		}
 		a.parts.Counters(a.files)
 		if a.under != nil && a.under.Missing != "" {
 			a.record.Missing = append(a.record.Missing, a.under.Missing)

@@ -76,6 +76,9 @@ func groupsSchema(c *study.Catalog) schema {
 		"workload": useSchema(c, "workload"), "service": useSchema(c, "service"),
 		"limits":    schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()},
 		"reference": fieldSchema(parameter.Field{Kind: parameter.KindRate}),
+		"elastic": object(schema{
+			"servers": schema{"type": "array", "minItems": 2, "items": schema{"type": "integer", "minimum": 1, "maximum": study.MostElastic}}, "every": plainSchema(),
+		}, "servers", "every"),
 	})
 	for _, k := range file.GroupKeys {
 		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)

@@ -315,6 +315,19 @@ func (s *Services) Scaler() (service.Scaler, error) {
 	return fleet, nil
 }
 
+// Scale has so many servers of the running service. After a failure the next trial gets a fresh service.
+func (s *Services) Scale(ctx context.Context, servers int) error {
+	fleet, err := s.Scaler()
+	if err != nil {
+		return err
+	}
+	if err := fleet.Scale(ctx, servers); err != nil {
+		s.Current.mute = true
+		return err
+	}
+	return nil
+}
+
 // Sweep removes the files of services that died with their run.
 func Sweep(ctx context.Context, p machines.Workspace, of *machines.Inventory) error {
 	if err := p.Marked(ctx, of.Mark); err != nil {

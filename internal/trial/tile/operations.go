@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/machines"
 )
 
@@ -18,19 +19,27 @@ type Operations struct {
 	Arm   plan.Arm
 	Block uint64 // seed of services that differ between blocks
 
-	mu   sync.Mutex
-	done map[string][]time.Time // when operations were completed, by kind
+	mu      sync.Mutex
+	done    map[string][]time.Time // when operations were completed, by kind
+	changes []Change
 }
 
-// Alongside does the operations while some work runs. An operation that fails ends the work.
+// beside is something that is done beside a load until its end. Its error ends the load.
+type beside func(ctx context.Context) error
+
+// Alongside does the operations, and changes the servers of elastic members, while some work runs. A failure ends the work and voids
+// the trial.
 func (s *Services) Alongside(ctx context.Context, o *Operations, members machines.Set, work func(context.Context) error) error {
-	var twin *machines.Member
+	all, err := s.elastic(ctx, o, members)
+	if err != nil {
+		return fault.Voids(err)
+	}
 	for _, m := range members {
 		if m.Group.Twin {
-			twin = m
+			all = append(all, s.operations(o, m)...)
 		}
 	}
-	if twin == nil {
+	if len(all) == 0 {
 		return work(ctx)
 	}
 	o.mu.Lock()
@@ -38,24 +47,29 @@ func (s *Services) Alongside(ctx context.Context, o *Operations, members machine
 	o.mu.Unlock()
 	repeated, end := context.WithCancelCause(ctx)
 	var each sync.WaitGroup
-	for _, kind := range o.Kinds {
+	for _, do := range all {
 		each.Go(func() {
-			if err := s.repeat(repeated, o, kind, twin); err != nil && !errors.Is(err, errOver) {
+			if err := do(repeated); err != nil && !errors.Is(err, errOver) {
 				end(err)
 			}
 		})
 	}
-	err := work(repeated)
+	err = work(repeated)
 	end(errOver)
 	each.Wait()
 	if failed := context.Cause(repeated); failed != nil && !errors.Is(failed, errOver) && ctx.Err() == nil {
-		return failed
+		return fault.Voids(failed)
 	}
 	return err
 }
 
-// errOver ends operations with the load beside them.
-var errOver = errors.New("the load is over")
+// operations are those of each kind, one after the other, on a twin.
+func (s *Services) operations(o *Operations, twin *machines.Member) (all []beside) {
+	for _, kind := range o.Kinds {
+		all = append(all, func(ctx context.Context) error { return s.repeat(ctx, o, kind, twin) })
+	}
+	return all
+}
 
 // repeat does one operation after the other.
 func (s *Services) repeat(ctx context.Context, o *Operations, kind study.Operation, twin *machines.Member) error {
