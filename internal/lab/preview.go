@@ -164,7 +164,7 @@ func printMachines(table io.Writer, s *study.Study) {
 		fmt.Fprintf(table, "%s\t%s\n", what, group(g))
 	}
 	for _, o := range s.Operations {
-		fmt.Fprintf(table, "operations\t%s of a twin of group %s, every %s\n", o.Kind, o.Group, o.Every)
+		fmt.Fprintf(table, "operations\t%s\n", o)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/study/file"
 	"plimsoll/internal/study/timing"
@@ -66,7 +67,7 @@ func machinesSchema() schema {
 
 func operationsSchema() schema {
 	one := object(schema{"group": schema{"type": "string"}, "every": plainSchema(), "reference": schema{"type": "number", "exclusiveMinimum": 0}}, "group")
-	return object(schema{study.Restart: one})
+	return object(schema{study.Restart: one, platform.Migrate: one, platform.Deploy: one, platform.Snapshot: one})
 }
 
 // groupsSchema leaves open which platform the settings are of.

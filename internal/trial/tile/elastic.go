@@ -59,6 +59,9 @@ func (o *Operations) scale(ctx context.Context, machine string, fleet service.Sc
 			return context.Cause(ctx)
 		case <-timer.C:
 		}
+		if ctx.Err() != nil { // a timer that is late is due as well
+			return context.Cause(ctx)
+		}
 		c := Change{Machine: machine, Due: began.Add(time.Duration(step) * e.Every), From: time.Now(), Was: e.At(step - 1), Now: e.At(step)}
 		if c.Was != c.Now {
 			if err := change(ctx, fleet, c.Now); err != nil {
