@@ -20,6 +20,11 @@ type Operation struct {
 // disturbed but by the work. Every platform has it.
 const Restart = "restart"
 
+// Operations are all kinds of management operations.
+func Operations() []string {
+	return []string{Restart, platform.Migrate, platform.Deploy, platform.Snapshot}
+}
+
 // TwinGroup is the group of the machine that is restarted. The names of those for other operations begin with it.
 const TwinGroup = "twin"
 

@@ -16,8 +16,8 @@ const (
 	again = "intel-rapl-mmio"
 )
 
-// ErrUnknown is the error of a host that shows no energy of its packages, as most VMs and all but root.
-var ErrUnknown = errors.New("the kernel shows no energy of processor packages")
+// errUnknown is the error of a host that shows no energy of its packages, as most VMs and all but root.
+var errUnknown = errors.New("the kernel shows no energy of processor packages")
 
 // Package is the counter of a processor package.
 type Package struct {
@@ -27,11 +27,11 @@ type Package struct {
 }
 
 // Read reads the counters of all packages of a host, whose root is a file system. The parts of packages, such as cores and memory, and
-// the whole platform (psys) are left out. Its error wraps ErrUnknown where there are none.
+// the whole platform (psys) are left out. Its error wraps errUnknown where there are none.
 func Read(root fs.FS) (all []Package, err error) {
 	zones, err := fs.ReadDir(root, folder)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return nil, fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	for _, zone := range zones {
 		if strings.Count(zone.Name(), ":") != 1 || strings.HasPrefix(zone.Name(), again) {
@@ -44,13 +44,13 @@ func Read(root fs.FS) (all []Package, err error) {
 		}
 		p := Package{Name: strings.TrimSpace(string(name))}
 		if p.Joules, err = micro(root, path.Join(at, "energy_uj")); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnknown, err) // a sum without one package is no sum
+			return nil, fmt.Errorf("%w: %w", errUnknown, err) // a sum without one package is no sum
 		}
 		p.Range, _ = micro(root, path.Join(at, "max_energy_range_uj"))
 		all = append(all, p)
 	}
 	if len(all) == 0 {
-		return nil, ErrUnknown
+		return nil, errUnknown
 	}
 	return all, nil
 }

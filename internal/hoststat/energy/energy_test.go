@@ -55,7 +55,7 @@ func TestUnknown(t *testing.T) {
 	for name, root := range map[string]fs.FS{
 		"nothing": fstest.MapFS{}, "no packages": fstest.MapFS{"sys/class/powercap/dtpm/name": {Data: []byte("dtpm\n")}}, "one is unreadable": secret, "no number": odd,
 	} {
-		if all, err := Read(root); !errors.Is(err, ErrUnknown) || all != nil {
+		if all, err := Read(root); !errors.Is(err, errUnknown) || all != nil {
 			t.Errorf("%s: %v, %v", name, all, err)
 		}
 	}

@@ -41,7 +41,7 @@ func (t *testbed) Operate(ctx context.Context, operation string, on platform.Mac
 		if err != nil {
 			return err
 		}
-		to := t.site.Other(at.Host)
+		to := vm.Elsewhere(at.Host)
 		if to == "" {
 			return &platform.Refused{Err: fmt.Errorf("migrate %s: the cluster has no host but %s that VMs can run on", vm.Name(), at.Host)}
 		}

@@ -40,7 +40,7 @@ func TestOperate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other := b.site.Other(at.Host); other == "" || other == at.Host {
+	if other := m.slot.vm.Elsewhere(at.Host); other == "" || other == at.Host {
 		t.Fatalf("beside %s there is %q", at.Host, other)
 	}
 	far, boots := m.running.agent, p.count()

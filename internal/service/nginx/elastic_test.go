@@ -44,6 +44,14 @@ func served(t *testing.T, dir, number string) float64 {
 	return counts["nginx.requests"]
 }
 
+// pause is the think time of a user, or that between two looks.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // Servers at one port come and go under load: connections follow, and hardly any request fails.
 func TestRealServersAtOnePort(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
@@ -84,7 +92,7 @@ func TestRealServersAtOnePort(t *testing.T) {
 					failed.Add(1)
 				}
 				answer.Body.Close()
-				time.Sleep(5 * time.Millisecond)
+				pause(ctx, 5*time.Millisecond)
 			}
 		})
 	}
@@ -97,7 +105,7 @@ func TestRealServersAtOnePort(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("since %v the servers have served %g and %g requests", before, served(t, env.Dir, "0"), served(t, env.Dir, "1"))
 			}
-			time.Sleep(50 * time.Millisecond)
+			pause(t.Context(), 50*time.Millisecond)
 		}
 		if err := scaler.Scale(t.Context(), 1); err != nil {
 			t.Fatal(err)

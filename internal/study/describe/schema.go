@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/study/file"
 	"plimsoll/internal/study/timing"
@@ -67,7 +66,11 @@ func machinesSchema() schema {
 
 func operationsSchema() schema {
 	one := object(schema{"group": schema{"type": "string"}, "every": plainSchema(), "reference": schema{"type": "number", "exclusiveMinimum": 0}}, "group")
-	return object(schema{study.Restart: one, platform.Migrate: one, platform.Deploy: one, platform.Snapshot: one})
+	all := schema{}
+	for _, kind := range study.Operations() {
+		all[kind] = one
+	}
+	return object(all)
 }
 
 // groupsSchema leaves open which platform the settings are of.

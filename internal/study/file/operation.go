@@ -25,7 +25,7 @@ func (gr groupReader) operations(e entry, s *study.Study) {
 		gr.r.in.Complain(e.key, "groups.%s: such names are those of machines for operations: choose another", g.Name)
 		return
 	}
-	known := []string{study.Restart, platform.Migrate, platform.Deploy, platform.Snapshot}
+	known := study.Operations()
 	has := []string{study.Restart}
 	if on := find(gr.r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind }); on != nil {
 		has = append(has, on.Operations...)

@@ -39,7 +39,10 @@ func (s *Services) elastic(ctx context.Context, o *Operations, members machines.
 		if e == nil || m.Group.Twin {
 			continue
 		}
-		fleet := s.of(m)
+		fleet, err := s.of(m).Scaler()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
 		if err := fleet.Scale(ctx, e.At(0)); err != nil {
 			return nil, fmt.Errorf("%s: have %d servers: %w", m.Name, e.At(0), err)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Other is a usable host of the cluster besides the named one; empty for none.
-func (s *DeployTarget) Other(host string) string {
-	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+// Elsewhere is a usable host of the cluster besides the named one; empty for none.
+func (v *VM) Elsewhere(host string) string {
+	for _, name := range slices.Sorted(maps.Keys(v.site.hosts)) {
 		if name != host {
 			return name
 		}
