@@ -44,22 +44,30 @@ func (s *Services) Alongside(ctx context.Context, o *Operations, members machine
 	if len(all) == 0 {
 		return work(ctx)
 	}
+	return s.alongside(ctx, o, all, work)
+}
+
+// alongside does all of that while some work runs.
+func (s *Services) alongside(ctx context.Context, o *Operations, all []beside, work func(context.Context) error) error {
 	o.mu.Lock()
 	o.done = map[string][]time.Time{}
 	o.mu.Unlock()
 	repeated, end := context.WithCancelCause(ctx)
 	var each sync.WaitGroup
+	var first sync.Once
+	var failed error
 	for _, do := range all {
 		each.Go(func() {
 			if err := do(repeated); err != nil && !errors.Is(err, errOver) {
+				first.Do(func() { failed = err }) // also of what the end of the load found under way
 				end(err)
 			}
 		})
 	}
-	err = work(repeated)
+	err := work(repeated)
 	end(errOver)
 	each.Wait()
-	if failed := context.Cause(repeated); failed != nil && !errors.Is(failed, errOver) && ctx.Err() == nil {
+	if failed != nil && ctx.Err() == nil {
 		if refused := (*platform.Refused)(nil); errors.As(failed, &refused) {
 			return &fault.Refusal{Err: failed}
 		}

@@ -81,6 +81,21 @@ func TestOperationsOfAPlatform(t *testing.T) {
 	})
 }
 
+// A change that fails after the end of the load, which it outlasts, voids the trial.
+func TestFailureAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := &Services{Study: &study.Study{}, Machines: &machines.Inventory{}}, &Operations{}
+		f := &fleet{began: time.Now(), takes: 3 * time.Second, fails: 2}
+		err := s.alongside(t.Context(), o, []beside{func(ctx context.Context) error {
+			<-ctx.Done()
+			return change(ctx, f, 2)
+		}}, func(context.Context) error { return nil })
+		if _, void := fault.IsVoid(err); !void || err.Error() != "it does not start" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // An operation that fails ends the work at once and voids the trial; one that is refused ends the study.
 func TestFailedOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
