@@ -87,7 +87,7 @@ func change(ctx context.Context, fleet service.Scaler, servers int) error {
 }
 
 // longestChange is how long a change of the number of servers may take.
-const longestChange = time.Minute
+const longestChange = 2 * time.Minute
 
 // Changes are those of the numbers of servers so far.
 func (o *Operations) Changes() []Change {
