@@ -166,7 +166,7 @@ func printMachines(table io.Writer, s *study.Study) {
 		fmt.Fprintf(table, "%s\t%s\n", what, group(g, s.Workload))
 	}
 	for _, o := range s.Operations {
-		fmt.Fprintf(table, "operations\t%s of a twin of group %s, every %s\n", o.Kind, o.Group, o.Every)
+		fmt.Fprintf(table, "operations\t%s\n", o)
 	}
 }
 
@@ -201,6 +201,9 @@ func group(g study.Group, of study.Use) string {
 	}
 	if g.Service != nil {
 		text += ", with service " + use(*g.Service)
+	}
+	if g.Elastic != nil {
+		text += ", " + g.Elastic.String()
 	}
 	for _, l := range g.Limits {
 		text += ", " + l.String()

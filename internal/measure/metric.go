@@ -131,11 +131,15 @@ func TilesMetric() Metric {
 // groups of all tiles that met their limits.
 const Score, Worst, Kept = "score.applications", "worst", "kept"
 
+// KilowattScore is the overall score, or that of the applications without one, divided by the mean power in the window.
+const KilowattScore = "score.kilowatt"
+
 // TileMetrics are those of a study of tiles; scored if its groups have references.
 func TileMetrics(scored bool) (all []Metric) {
 	if scored {
 		all = []Metric{
 			{Score, "1", "sum over tiles of the geometric mean of the groups' rates, each relative to its reference", HigherIsBetter},
+			{KilowattScore, "1/kW", "score divided by the mean power of the processor packages of this host, where it shows their energy", HigherIsBetter},
 			{Worst, "1", "lowest score of a tile", HigherIsBetter},
 			{Fairness, "1", "Jain's fairness index of the scores of tiles; 1 is equal scores", HigherIsBetter},
 		}

@@ -70,6 +70,9 @@ type Record struct {
 	Probes []Probe `json:"probes,omitempty"`
 	Peak   *Peak   `json:"peak,omitempty"`
 
+	// Changes are those of the numbers of servers of elastic groups.
+	Changes []Change `json:"changes,omitempty"`
+
 	Checks   []Check           `json:"checks"`
 	Void     string            `json:"void,omitempty"` // why the trial does not count; empty if it does
 	Stderr   string            `json:"stderr,omitempty"`
@@ -88,6 +91,14 @@ type Part struct {
 	Counters map[string]float64 `json:"counters,omitempty"`
 	Missing  []string           `json:"missing,omitempty"` // collectors that could not be read
 	Checks   []Check            `json:"checks,omitempty"`  // from its workload
+}
+
+// Change is a change of the number of servers of a machine.
+type Change struct {
+	Machine string  `json:"machine"`
+	At      float64 `json:"at"`      // wall-clock, in seconds since the trial started
+	Seconds float64 `json:"seconds"` // until it was done
+	Servers int     `json:"servers"` // from then on
 }
 
 // Probe is one offered load of a search for a peak, or one size of a growth.

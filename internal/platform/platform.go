@@ -33,6 +33,8 @@ type Kind struct {
 	// Hosts is the protocol of services that run on the host of the machines, whose disks are in them; empty for none. Such a
 	// platform is Backed.
 	Hosts string
+	// Operations are the management operations that the platform carries out beside loads, as an Operator.
+	Operations []string
 	// Sweep removes the leftovers of this user's dead processes from this host, except the
 	// changes in their undo logs, and returns a phrase for each. Nil is nothing.
 	Sweep func(ctx context.Context) ([]string, error)
@@ -70,6 +72,21 @@ type Run struct {
 	Levels             map[string]string // of the workload's factors, by full name; the machine's settings are on the machine
 	Demand             load.Demand
 	Stage              load.Stage
+}
+
+// Management operations of platforms.
+const (
+	Migrate  = "migrate"  // a running VM to another host, or to another process on its host
+	Deploy   = "deploy"   // a VM is made, boots until it answers, and is removed
+	Snapshot = "snapshot" // of a running VM, and its removal
+)
+
+// Operator is a platform that carries out management operations beside loads. Package trial alone asks for this ability.
+type Operator interface {
+	// Operate carries out an operation of its kind once, and leaves everything as it was, also after an error. A VM to migrate, or to
+	// take a snapshot of, runs no load; a VM to deploy is like those of a group. When the context ends, an operation on a VM is
+	// completed, and a deployment ends with its VM removed. An error that is a *Refused is so each time.
+	Operate(ctx context.Context, operation string, on Machine, like Group) error
 }
 
 // Group is a kind of machines of a study.

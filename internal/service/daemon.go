@@ -44,6 +44,8 @@ type Location struct {
 	Host  string // the address to listen at
 	Ports []int
 	Root  bool // the daemon will run as root
+	// Shared says that other instances listen at the first port as well: it is opened with SO_REUSEPORT.
+	Shared bool
 }
 
 // Daemon is a program that serves.
@@ -77,6 +79,9 @@ type Live struct {
 	Pending string
 	// Disturb is as in platform.Disturbed.
 	Disturb func(ctx context.Context) (map[string]float64, error)
+	// Release has it close its connections, each after the response under way, so that clients connect anew. Leave has it accept no
+	// connection any more and end after the responses under way. Nil: it cannot.
+	Release, Leave func(ctx context.Context) error
 }
 
 // launch starts a private instance: its folder, its files, its process. It returns when the
@@ -108,6 +113,9 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	for range attempts {
 		if place.Ports, err = ports.Free(ctx, env.Machine, r.Ports); err != nil {
 			return nil, err
+		}
+		if env.shared > 0 {
+			place.Ports[0], place.Shared = env.shared, true
 		}
 		var d Daemon
 		if d, err = r.Daemon(place); err != nil {

@@ -1,5 +1,7 @@
 package service
 
+import "plimsoll/internal/service/certificate"
+
 // MakeCertificate makes a certificate of the hosts that is valid for a month from an instant
 // on.
-var MakeCertificate = newCertificate
+var MakeCertificate = certificate.New

@@ -37,14 +37,15 @@ func (p *process) news(ctx context.Context) []byte {
 // Logged is the log of the servers, one after the other.
 func (s *servers) Logged(ctx context.Context) []byte {
 	var all bytes.Buffer
-	for i, one := range s.running {
+	running := s.now()
+	for i, one := range running {
 		of, ok := one.(Logging)
 		if !ok {
 			continue
 		}
 		text := of.Logged(ctx)
-		if len(s.running) > 1 && len(text) > 0 {
-			fmt.Fprintf(&all, "server %d of %d:\n", i+1, len(s.running))
+		if len(running) > 1 && len(text) > 0 {
+			fmt.Fprintf(&all, "server %d of %d:\n", i+1, len(running))
 		}
 		all.Write(text)
 	}

@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/service/ports"
 )
 
 // Placement is the number of private instances of a service, and their addresses. A service
 // with several instances embeds it in its settings.
 type Placement struct {
 	Instances int                `name:"instances" doc:"servers to start; operations use them round robin; rate and connections are per server" min:"1" max:"4096"`
-	Network   string             `name:"network" doc:"network of a server: loopback, or its own network namespace behind a veth pair" choices:"host,namespaces"`
+	Network   string             `name:"network" doc:"network of a server: loopback, its own network namespace behind a veth pair, or loopback with one port for all servers" choices:"host,namespaces,shared"`
 	Batching  parameter.Duration `name:"batching" doc:"interrupt deferral of the veth device (gro_flush_timeout with NAPI deferral); 0s disables deferral" max:"100ms"`
 }
 
@@ -22,6 +23,8 @@ func Alone() Placement { return Placement{Instances: 1, Network: onHost} }
 const (
 	onHost       = "host"
 	inNamespaces = "namespaces"
+	// atOnePort has all servers listen at one port (SO_REUSEPORT): the kernel divides new connections among those that run.
+	atOnePort = "shared"
 )
 
 func (p Placement) placement() Placement { return p }
@@ -38,6 +41,9 @@ func spread(one Service, settings any) (Service, error) {
 	p := s.placement()
 	if p.Batching > 0 && p.Network != inNamespaces {
 		return nil, fmt.Errorf("batching %s needs network %s: the loopback has no queue", p.Batching, inNamespaces)
+	}
+	if shares, ok := one.(interface{ shares() bool }); p.Network == atOnePort && !(ok && shares.shares()) {
+		return nil, fmt.Errorf("network %s: only the servers of nginx without TLS can listen at one port", atOnePort)
 	}
 	return &fleet{one, p}, nil
 }
@@ -79,6 +85,13 @@ func (f *fleet) Start(ctx context.Context, env Env) (Instance, error) {
 		if s.wiring, err = newWiring(ctx, env, f.Batching); err != nil {
 			return nil, err
 		}
+	}
+	if f.Network == atOnePort {
+		free, err := ports.Free(ctx, env.Machine, 1)
+		if err != nil {
+			return nil, err
+		}
+		s.env.shared = free[0]
 	}
 	if err := makeFolder(ctx, env); err != nil {
 		return nil, err

@@ -20,9 +20,14 @@ type Private struct {
 	Root  bool  // it runs as root if plimsoll does, which the others do not
 	Needs Needs // besides the version of the program
 	Ports int   // number of free ports
+	// Shares says that several can listen at one port, and that they Release and Leave: see Live.
+	Shares bool
 	// Daemon is the program to start at a place; see Recipe.
 	Daemon func(ctx context.Context, env Env, found Found, place Location) (Daemon, error)
 }
+
+// shares reports whether several servers can listen at one port.
+func (p Private) shares() bool { return p.Shares }
 
 // Check finds the program, and checks the requirements.
 func (p Private) Check(ctx context.Context, env Env) (Needs, error) {

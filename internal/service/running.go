@@ -119,6 +119,33 @@ func (r *Running) Disturb(ctx context.Context) (map[string]float64, error) {
 	return r.live.Disturb(ctx)
 }
 
+// Release has the daemon close its connections, each after the response under way.
+func (r *Running) Release(ctx context.Context) error {
+	if r.live.Release == nil {
+		return nil
+	}
+	return r.blame(ctx, r.live.Release(ctx))
+}
+
+// Leave has the daemon end after the responses under way, and waits for that. Its files stay until Stop.
+func (r *Running) Leave(ctx context.Context) error {
+	if r.live.Leave == nil || r.process == nil {
+		return nil
+	}
+	if err := r.live.Leave(ctx); err != nil {
+		return r.blame(ctx, err)
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-r.process.ended:
+	case <-timer.C: // Stop ends it
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
 // Died is why a daemon that was started does not run any more; nil while it runs.
 func (r *Running) Died() error {
 	if r.process == nil {

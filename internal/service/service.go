@@ -200,6 +200,7 @@ type Env struct {
 	Log   func(format string, args ...any)
 
 	release Releaser // that of the kind
+	shared  int      // port at which other servers listen as well; 0 for none
 }
 
 // Peer is another machine that a service runs on.

@@ -26,10 +26,11 @@ type Group struct {
 	Serves   bool               `json:"serves,omitempty"`   // the service of the study runs on its first machine
 
 	// Of the members of a tile, each of which has a service of its own in every tile: see Tiled.
-	Service   *Use    `json:"service,omitempty"`   // nil for a load without one
-	Limits    []Limit `json:"limits,omitempty"`    // of the group's metrics, each with a Max
-	Reference float64 `json:"reference,omitempty"` // rate in one tile on an idle machine, 1/s; 0 for none
-	Twin      bool    `json:"twin,omitempty"`      // of the machine that operations are done to: in no tile
+	Service   *Use     `json:"service,omitempty"`   // nil for a load without one
+	Limits    []Limit  `json:"limits,omitempty"`    // of the group's metrics, each with a Max
+	Reference float64  `json:"reference,omitempty"` // rate in one tile on an idle machine, 1/s; 0 for none
+	Elastic   *Elastic `json:"elastic,omitempty"`   // nil for a constant number of servers
+	Twin      bool     `json:"twin,omitempty"`      // of the machine that operations are done to: in no tile
 }
 
 // MachinesFactor is the factor that varies how many machines a group has.

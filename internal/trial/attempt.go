@@ -53,6 +53,7 @@ type attempt struct {
 	settled  []measure.Check
 	search   *search.Search // of a trial that is one; nil otherwise
 	managed  *tile.Operations
+	energy   *machines.Energy // of this host; nil where it is unknown, or not asked for
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -292,6 +293,9 @@ func (a *attempt) drive(ctx context.Context) error {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
 	a.under.Begin(a.study.Measure.Interval)
+	if a.study.Tiled() && watched.Here(a.under) {
+		a.energy = machines.FollowEnergy(os.DirFS("/"))
+	}
 	before, from := ownCPU(), time.Now()
 	a.began = from
 	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
@@ -311,6 +315,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		m.Sampler.End(ctx)
 	}
 	a.under.End(a.began)
+	a.energy.End()
 	return err
 }
 
@@ -330,7 +335,10 @@ func (a *attempt) collect(ctx context.Context) {
 		a.record.Window.Drift = 0
 	}
 	if a.session.sim == nil {
-		a.parts.Events, a.parts.Served = a.event.Happened(a.began), a.served(ctx)
+		a.parts.Events, a.parts.Served = slices.Concat(a.event.Happened(a.began), a.managed.Happened(a.began)), a.served(ctx)
+		for _, c := range a.managed.Changes() {
+			a.record.Changes = append(a.record.Changes, measure.Change{Machine: c.Machine, At: c.From.Sub(a.record.Start).Seconds(), Seconds: c.To.Sub(c.From).Seconds(), Servers: c.Now})
+		}
 		a.parts.Counters(a.files)
 		if a.under != nil && a.under.Missing != "" {
 			a.record.Missing = append(a.record.Missing, a.under.Missing)

@@ -71,6 +71,12 @@ func (t tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed
 	return all
 }
 
+// wattsIn is the mean power of this host in a window of a load that began at an instant; 0 where it is unknown.
+func (t tiling) wattsIn(began time.Time, w measure.Window) float64 {
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * 1e9)) }
+	return t.of.energy.Watts(at(w.Cut), at(w.End))
+}
+
 // judgeProbe holds the members of tiles against their limits after a probe; nil without tiles.
 func (t tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
 	a := t.of
@@ -91,7 +97,8 @@ func (t tiling) judgeProbe() func(p *measure.Probe, w measure.Window) error {
 			}
 		}
 		ended := a.record.Start.Add(time.Duration(p.Ended * 1e9))
-		out, err := tile.Judge(all, t.managedIn(ended.Add(-time.Duration(w.End*1e9)), w))
+		began := ended.Add(-time.Duration(w.End * 1e9))
+		out, err := tile.Judge(all, t.managedIn(began, w), t.wattsIn(began, w))
 		if few := (*tile.Unknown)(nil); errors.As(err, &few) && len(a.record.Probes) > 0 { // in the same window fewer tiles completed enough
 			p.Limiting, p.Reason = few.Name(), few.Reason()
 			return nil
@@ -132,7 +139,7 @@ func (t tiling) judge() error {
 		number[p.Group]++
 		all = append(all, tile.Work{Tile: number[p.Group], Group: t.groupOf(p.Group), Rate: p.Rate, Values: p.Values})
 	}
-	out, err := tile.Judge(all, t.managedIn(a.began, a.record.Window))
+	out, err := tile.Judge(all, t.managedIn(a.began, a.record.Window), t.wattsIn(a.began, a.record.Window))
 	if err != nil {
 		return t.tooShort(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -110,6 +111,34 @@ func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Id
 		members[i] = vm
 	}
 	return members, nil
+}
+
+// removal is how long a VM that was deployed may take to end.
+const removal = 2 * time.Minute
+
+// Deploy makes a VM like those of a group, boots it until it answers, and ends it for good, also after a failure and when the context
+// ends.
+func (g *Groups[V]) Deploy(ctx context.Context, like platform.Group, take func(Identity) (V, error)) error {
+	g.mu.Lock()
+	vm, err := g.add(like.Name, take)
+	if err == nil {
+		g.all[like.Name] = append(g.all[like.Name], vm)
+		err = g.check([]V{vm})
+	}
+	g.mu.Unlock()
+	var none V
+	if vm == none {
+		return err
+	}
+	if err == nil {
+		err = vm.Boot(ctx)
+	}
+	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+	defer cancel()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all[like.Name] = slices.DeleteFunc(g.all[like.Name], func(one V) bool { return one == vm })
+	return errors.Join(err, g.end(clear, []V{vm}))
 }
 
 // add makes a VM with the lowest free number.

@@ -108,10 +108,7 @@ func (t *testbed) Machine() platform.Machine { return t.vms.First() }
 // time as this host has CPUs. A VM takes the settings of its group when it is made; afterwards
 // only factors change it.
 func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	settings, err := group.Settings(g, t.study, func(s *spec.Guest) error {
-		_, err := s.Shape(machineName)
-		return err
-	})
+	settings, err := group.Settings(g, t.study, possible)
 	if err != nil {
 		return nil, err
 	}

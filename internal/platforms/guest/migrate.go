@@ -75,13 +75,17 @@ func (m *machine) Pending() string {
 
 // Disturb migrates the VM to another QEMU, while its load continues.
 func (m *machine) Disturb(ctx context.Context) (values map[string]float64, err error) {
+	return m.move(ctx, m.Migration())
+}
+
+// move migrates the VM to another QEMU.
+func (m *machine) move(ctx context.Context, mode string) (values map[string]float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, moving)
 	defer cancel()
 	i, err := m.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	mode := m.Migration()
 	both, who := m.slot.claim(i.spec), described(m.Name())
 	defer func() {
 		if err != nil {

@@ -57,12 +57,13 @@ func (s Settings) settled() Settings {
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
 	return platform.Kind{
-		Needs:    "vCenter",
-		Name:     machineName,
-		Doc:      "VMs on a cluster of a vCenter, deployed from an appliance with plimsoll's agent",
-		Defaults: defaults(),
-		Fleeting: func(parameter.Settings) bool { return true },
-		Sweep:    sweep,
+		Operations: []string{platform.Migrate, platform.Deploy, platform.Snapshot},
+		Needs:      "vCenter",
+		Name:       machineName,
+		Doc:        "VMs on a cluster of a vCenter, deployed from an appliance with plimsoll's agent",
+		Defaults:   defaults(),
+		Fleeting:   func(parameter.Settings) bool { return true },
+		Sweep:      sweep,
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults()
 			if err := parameter.Decode(&s, settings); err != nil {

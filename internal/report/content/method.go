@@ -156,6 +156,9 @@ func groupLine(g study.Group, of study.Use) Line {
 	if g.Service != nil {
 		l.Value += ", on " + use(*g.Service)
 	}
+	if g.Elastic != nil {
+		l.Value += ", " + g.Elastic.String()
+	}
 	for _, limit := range g.Limits {
 		l.Value += ", " + limit.String()
 	}

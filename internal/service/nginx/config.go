@@ -71,6 +71,9 @@ func (c config) text() []byte {
 
 func (c config) flags() string {
 	flags := ""
+	if c.place.Shared {
+		flags += " reuseport"
+	}
 	if c.settings.TLS {
 		flags += " ssl"
 	}

@@ -75,7 +75,7 @@ func build(s Settings) (service.Service, error) {
 // private is a server that plimsoll starts, with a second port for its status.
 func (s Settings) private() service.Private {
 	return service.Private{
-		Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2,
+		Find: s.find, Needs: service.Needs{Disk: s.pages(0).Bytes(), Time: time.Second}, Ports: 2, Shares: !s.TLS,
 		Daemon: func(_ context.Context, env service.Env, found service.Found, place service.Location) (service.Daemon, error) {
 			cert, err := service.NewServerCertificate(s.TLS, place.Host)
 			if err != nil {
@@ -85,7 +85,7 @@ func (s Settings) private() service.Private {
 			server := &server{
 				endpoint: load.Endpoint{Network: "tcp", Address: place.Address(0), CA: cert.CA},
 				control:  "http://" + place.Address(1) + "/" + c.secret,
-				machine:  env.Machine, dir: place.Dir,
+				machine:  env.Machine, dir: place.Dir, program: found.Name,
 			}
 			return service.Daemon{
 				Argv:  []string{found.Name, "-p", place.Dir + "/", "-e", logName, "-c", configName},

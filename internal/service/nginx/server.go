@@ -26,6 +26,7 @@ type server struct {
 	control  string // address of its status page
 	machine  platform.Machine
 	dir      string
+	program  string
 }
 
 // ready sends a request to the port that requires the secret, unknown to other servers, and
@@ -40,7 +41,22 @@ func (s *server) ready(ctx context.Context) (service.Live, error) {
 	return service.Live{
 		Endpoints: map[string]load.Endpoint{"http": s.endpoint},
 		Observe:   s.observe, Count: s.count,
+		Release: func(ctx context.Context) error { return s.signal(ctx, "reload") },
+		Leave:   func(ctx context.Context) error { return s.signal(ctx, "quit") },
 	}, nil
+}
+
+// signal sends a signal by the name that nginx has for it. After reload and quit the workers complete the responses under way, and
+// close their connections.
+func (s *server) signal(ctx context.Context, name string) error {
+	r, err := s.machine.Run(ctx, platform.Command{Argv: []string{s.program, "-p", s.dir + "/", "-e", logName, "-c", configName, "-s", name}, Dir: s.dir})
+	if err == nil && r.Exit != 0 {
+		err = fmt.Errorf("it ended with status %d: %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("nginx -s %s: %w", name, err)
+	}
+	return nil
 }
 
 // status is the output of stub_status.

@@ -66,7 +66,11 @@ func machinesSchema() schema {
 
 func operationsSchema() schema {
 	one := object(schema{"group": schema{"type": "string"}, "every": plainSchema(), "reference": schema{"type": "number", "exclusiveMinimum": 0}}, "group")
-	return object(schema{study.Restart: one})
+	all := schema{}
+	for _, kind := range study.Operations() {
+		all[kind] = one
+	}
+	return object(all)
 }
 
 // groupsSchema leaves open which platform the settings are of.
@@ -76,6 +80,9 @@ func groupsSchema(c *study.Catalog) schema {
 		"workload": useSchema(c, "workload"), "service": useSchema(c, "service"),
 		"limits":    schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()},
 		"reference": fieldSchema(parameter.Field{Kind: parameter.KindRate}),
+		"elastic": object(schema{
+			"servers": schema{"type": "array", "minItems": 2, "items": schema{"type": "integer", "minimum": 1, "maximum": study.MostElastic}}, "every": plainSchema(),
+		}, "servers", "every"),
 	})
 	for _, k := range file.GroupKeys {
 		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)

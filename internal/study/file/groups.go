@@ -18,6 +18,7 @@ var GroupKeys = []Key{
 	{"workload", "the load of its machines: a name, or {NAME: {settings}}; the first group with one is the subject of the study"},
 	{"service", "the service of the study, which runs on the first machine of the group, or on all if it spreads as ceph does: a name, or {NAME: {settings}}; beside groups it runs on the subject's, or on the host of the guests whose disks are in it. In a tile each group has its own"},
 	{"limits", "upper limits of the group in each tile: {METRIC: value}; they make the groups the members of a tile"},
+	{"elastic", "servers of the group that are added and removed while its load runs: {servers: [1, 2], every: 5s}"},
 	{"reference", "rate of the group in one tile on an idle machine, such as 43/s; its share of the score is the rate divided by this"},
 }
 

@@ -118,6 +118,7 @@ func (r *reader) study(root *document.Node) *study.Study {
 	}
 	s.Measure = measureReader{r}.measure(top["measure"].value)
 	r.covered(s)
+	groupReader{r}.checkElastic(s)
 	if e, ok := top["margin"]; ok {
 		s.Margin = r.share(e.value, "margin")
 	}

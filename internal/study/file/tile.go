@@ -16,7 +16,7 @@ import (
 const groupLimits = "groups"
 
 // tileKeys are the keys of a group that make the groups of a study the members of a tile.
-var tileKeys = []string{"limits", "reference"}
+var tileKeys = []string{"limits", "reference", "elastic"}
 
 // tiled reports whether the groups of a study file are the members of a tile.
 func (gr groupReader) tiled(groups []entry) bool {
@@ -45,6 +45,9 @@ func (gr groupReader) member(g *study.Group, path string, keys map[string]entry,
 		return // reported where the load itself is read
 	}
 	g.Service = gr.ownService(path, keys, of)
+	if e, ok := keys["elastic"]; ok {
+		gr.elastic(g, path, e)
+	}
 	if e, ok := keys["limits"]; ok {
 		g.Limits = loadReader(gr).within(e, of.Metrics)
 	}

@@ -177,7 +177,7 @@ func routeGroup(path string) []string {
 	switch {
 	case !deeper:
 		return keys
-	case what == "settings" || what == "limits":
+	case what == "settings" || what == "limits" || what == "elastic":
 		return append(keys, rest)
 	case what != "workload" && what != "service":
 		// NAME.KIND.SETTING is short for NAME.workload.KIND.SETTING.

@@ -303,18 +303,6 @@ func (s *Services) Target(protocol string) (load.Endpoint, error) {
 	return s.Current.Instance.Endpoint(protocol)
 }
 
-// Scaler is the running service, if it can have several servers.
-func (s *Services) Scaler() (service.Scaler, error) {
-	if s.Current == nil {
-		return nil, errors.New("load.growth needs a service that can add servers")
-	}
-	fleet, ok := s.Current.Instance.(service.Scaler)
-	if !ok {
-		return nil, fmt.Errorf("service %s cannot have several servers", s.Current.Kind.Name)
-	}
-	return fleet, nil
-}
-
 // Sweep removes the files of services that died with their run.
 func Sweep(ctx context.Context, p machines.Workspace, of *machines.Inventory) error {
 	if err := p.Marked(ctx, of.Mark); err != nil {

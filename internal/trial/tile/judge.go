@@ -70,8 +70,8 @@ type Managed struct {
 }
 
 // Judge holds every member of every tile against the limits of its group, and scores the tiles with the operations beside
-// them. Its error is an *Unknown.
-func Judge(all []Work, managed []Managed) (Outcome, error) {
+// them, and by the mean power of the host in watts where that is above 0. Its error is an *Unknown.
+func Judge(all []Work, managed []Managed, watts float64) (Outcome, error) {
 	out := Outcome{Values: map[string]float64{}}
 	tiles := map[int]score.Tile{}
 	failed := map[int]bool{}
@@ -108,11 +108,11 @@ func Judge(all []Work, managed []Managed) (Outcome, error) {
 	for _, m := range managed {
 		out.Values[m.Metric().Name] = m.PerHour
 	}
-	return out, out.score(tiles, most, managed)
+	return out, out.score(tiles, most, managed, watts)
 }
 
 // score enters the scores of tiles, if their groups have references.
-func (o *Outcome) score(tiles map[int]score.Tile, most int, managed []Managed) error {
+func (o *Outcome) score(tiles map[int]score.Tile, most int, managed []Managed, watts float64) error {
 	if len(tiles) == 0 {
 		return nil
 	}
@@ -136,6 +136,11 @@ func (o *Outcome) score(tiles map[int]score.Tile, most int, managed []Managed) e
 	}
 	if all := s.Overall; all != nil {
 		o.Values[measure.OverallScore], o.Values[measure.OperationsScore], o.Values[measure.OperationsWeight] = all.Score, all.Operations, all.OperationsShare
+	}
+	if watts > 0 {
+		if o.Values[measure.KilowattScore], err = s.PerKilowatt(watts); err != nil {
+			return err
+		}
 	}
 	o.Values[measure.Score], o.Values[measure.Worst], o.Values[measure.Fairness] = s.Applications, s.Tiles[s.Worst], s.Fairness
 	return nil

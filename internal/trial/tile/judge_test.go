@@ -32,7 +32,7 @@ func tileOf(n int, sites, shops float64) []Work {
 }
 
 func TestJudge(t *testing.T) {
-	out, err := Judge(append(tileOf(1, 40, 10), tileOf(2, 10, 10)...), nil)
+	out, err := Judge(append(tileOf(1, 40, 10), tileOf(2, 10, 10)...), nil, 0)
 	if err != nil || len(out.Missed) != 0 {
 		t.Fatalf("missed %v, %v", out.Missed, err)
 	}
@@ -59,7 +59,7 @@ func TestMissed(t *testing.T) {
 		for metric, v := range c.change {
 			all[3].Values[metric] = v
 		}
-		out, err := Judge(all, nil)
+		out, err := Judge(all, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,28 +80,28 @@ func TestMissed(t *testing.T) {
 func TestNothingAndTooLittle(t *testing.T) {
 	all := append(tileOf(1, 40, 10), tileOf(2, 40, 10)...)
 	all[4].Values = map[string]float64{"ops": 0, "errors": 0}
-	out, err := Judge(all, nil)
+	out, err := Judge(all, nil, 0)
 	if err != nil || len(out.Missed) != 1 || out.Missed[0].String() != "shop of tile 2 completed no operation" || out.Values[measure.Worst] != 0 || out.Values[measure.Score] != 1 {
 		t.Errorf("nothing: %v, %v, %v", out.Missed, out.Values, err)
 	}
 	all[4].Values = map[string]float64{"ops": 3}
 	var unknown *Unknown
-	if _, err := Judge(all, nil); !errors.As(err, &unknown) || unknown.Group != "shop" || unknown.Metric != "p90" {
+	if _, err := Judge(all, nil, 0); !errors.As(err, &unknown) || unknown.Group != "shop" || unknown.Metric != "p90" {
 		t.Errorf("too little: %v", err)
 	}
 	all[4].Values["max"] = .6
-	if _, err := Judge(all, nil); !errors.As(err, &unknown) || unknown.Reason() != "shop of tile 2 completed too few operations for p90, the slowest took 600 ms, limit 500 ms" {
+	if _, err := Judge(all, nil, 0); !errors.As(err, &unknown) || unknown.Reason() != "shop of tile 2 completed too few operations for p90, the slowest took 600 ms, limit 500 ms" {
 		t.Errorf("too little and slow: %v", err)
 	}
 	all[4].Values["max"] = .05
-	if out, err := Judge(all, nil); err != nil || len(out.Missed) > 0 {
+	if out, err := Judge(all, nil, 0); err != nil || len(out.Missed) > 0 {
 		t.Errorf("too little, but none too slow: %v, %v", out.Missed, err)
 	}
 }
 
 // Without references there is no score, and limits still tell what is carried.
 func TestNoReference(t *testing.T) {
-	out, err := Judge([]Work{work(1, wait, map[string]float64{"ops": 100, "late.p99": .06})}, nil)
+	out, err := Judge([]Work{work(1, wait, map[string]float64{"ops": 100, "late.p99": .06})}, nil, 0)
 	if _, scored := out.Values[measure.Score]; err != nil || scored || out.Values["tiles"] != 0 || out.Missed[0].Name() != "wait.late.p99" {
 		t.Errorf("%v, %v, %v", out.Values, out.Missed, err)
 	}
@@ -110,7 +110,7 @@ func TestNoReference(t *testing.T) {
 // Operations weigh nominally 20 %, and say what they weigh. Without references they are only counted.
 func TestOperationsBesideTiles(t *testing.T) {
 	restart := Managed{study.Operation{Kind: "restart", Reference: 300}, 150}
-	out, err := Judge(append(tileOf(1, 40, 10), tileOf(2, 40, 10)...), []Managed{restart})
+	out, err := Judge(append(tileOf(1, 40, 10), tileOf(2, 40, 10)...), []Managed{restart}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +120,24 @@ func TestOperationsBesideTiles(t *testing.T) {
 		}
 	}
 	restart.Reference = 0
-	out, err = Judge(tileOf(1, 40, 10), []Managed{restart})
+	out, err = Judge(tileOf(1, 40, 10), []Managed{restart}, 0)
 	if _, overall := out.Values["score"]; err != nil || overall || out.Values["operations.restart"] != 150 {
 		t.Errorf("%v, %v", out.Values, err)
+	}
+}
+
+// The score by the power is the overall one, or that of the applications without operations, and none where the power is unknown.
+func TestScoreByPower(t *testing.T) {
+	all := append(tileOf(1, 40, 10), tileOf(2, 40, 10)...)
+	restart := Managed{study.Operation{Kind: "restart", Reference: 300}, 150}
+	for _, c := range []struct {
+		managed     []Managed
+		watts, want float64
+	}{{nil, 250, 8}, {[]Managed{restart}, 500, 3.4}, {nil, 0, 0}} {
+		out, err := Judge(all, c.managed, c.watts)
+		got, known := out.Values[measure.KilowattScore]
+		if err != nil || known != (c.watts > 0) || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%g W: %g, %v, %v, want %g", c.watts, got, known, err, c.want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -60,7 +61,7 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, members machines.Set
 		return err
 	}
 	for _, m := range members {
-		if m.Group.Service == nil || m.Group.Twin {
+		if m.Group.Service == nil || m.Group.Name == study.TwinGroup { // a restart starts that one
 			continue
 		}
 		r := s.of(m)
@@ -165,7 +166,7 @@ func (s *Services) Died(trouble error) error {
 func (s *Services) Observe(ctx context.Context, record *measure.Record) {
 	seen := map[string]bool{}
 	for _, r := range s.running {
-		if seen[r.group] || r.Current == nil {
+		if seen[r.group] || r.Current == nil || strings.HasPrefix(r.group, study.TwinGroup+"-") {
 			continue
 		}
 		seen[r.group] = true

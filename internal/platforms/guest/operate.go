@@ -1,0 +1,42 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platforms/group"
+)
+
+// Operate implements platform.Operator. A VM that migrates goes to another QEMU on this host, by precopy where QEMU can.
+func (t *testbed) Operate(ctx context.Context, operation string, on platform.Machine, like platform.Group) error {
+	if operation == platform.Deploy {
+		like.Machines = 1
+		settings, err := group.Settings(like, t.study, possible)
+		if err != nil {
+			return err
+		}
+		return t.vms.Deploy(ctx, like, t.taking(settings))
+	}
+	m, ok := on.(*machine)
+	if operation != platform.Migrate || !ok {
+		return &platform.Refused{Err: fmt.Errorf("platform %s has no operation %s", machineName, operation)}
+	}
+	mode := string(qemu.Precopy)
+	if m.MayMigrate(mode) != nil {
+		mode = string(qemu.Postcopy)
+	}
+	if err := m.MayMigrate(mode); err != nil {
+		return &platform.Refused{Err: err}
+	}
+	_, err := m.move(context.WithoutCancel(ctx), mode) // half a migration leaves no VM
+	return err
+}
+
+// possible finds settings of a group that exclude each other.
+func possible(s *spec.Guest) error {
+	_, err := s.Shape(machineName)
+	return err
+}
