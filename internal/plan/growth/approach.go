@@ -13,14 +13,14 @@ const linear = 0.95
 
 // approach finds a size below the end with one run of each size: it doubles the units while the metric rises in proportion
 // to them, and bisects the bracket. The growth starts there.
-func (a *ascent) approach() (units int) {
-	metric, ok := a.try(0)
+func approach(a *ascent) (units int) {
+	metric, ok := try(a, 0)
 	if !ok {
 		return a.First
 	}
 	low, high := 0, -1
 	next := func(steps int) (rises bool) {
-		m, ok := a.try(steps)
+		m, ok := try(a, steps)
 		ideal := math.Log(float64(a.units(steps)) / float64(a.units(low)))
 		if !ok || math.Log(m/metric) < linear*ideal {
 			return false
@@ -42,7 +42,7 @@ func (a *ascent) approach() (units int) {
 }
 
 // try offers a size once.
-func (a *ascent) try(steps int) (metric float64, ok bool) {
+func try(a *ascent, steps int) (metric float64, ok bool) {
 	units := a.units(steps)
 	r, o := a.run(Size{Units: units})
 	if o != passed {
@@ -54,7 +54,7 @@ func (a *ascent) try(steps int) (metric float64, ok bool) {
 
 // back measures the sizes below one from which more units did not raise the metric, until a step of them does: an
 // approach may end above the peak, where the metric falls slowly.
-func (a *ascent) back() {
+func back(a *ascent) {
 	for a.order[0] > a.First {
 		upper := a.order[0]
 		units := upper - a.Step
@@ -69,7 +69,7 @@ func (a *ascent) back() {
 }
 
 // below measures the next smaller size in place of one that failed when it was repeated.
-func (a *ascent) below(units int) {
+func below(a *ascent, units int) {
 	for units -= a.Step; units >= a.First; units -= a.Step {
 		if a.size(units) == passed {
 			a.order = []int{units}

@@ -44,11 +44,11 @@ func (a *ascent) end(word peak.Word, format string, args ...any) {
 }
 
 func (a *ascent) whole() {
-	if a.grow(a.approach()); len(a.order) == 0 {
+	if a.grow(approach(a)); len(a.order) == 0 {
 		return
 	}
 	if a.answer.Limiting == Flat && len(a.order) == flatSteps+1 {
-		a.back()
+		back(a)
 	}
 	a.measureAnew()
 }
@@ -73,7 +73,7 @@ func (a *ascent) grow(first int) {
 			return
 		case o == failed && len(a.order) == 0:
 			a.end(peak.Identified, "%d did not meet the limits when it was repeated", units)
-			a.below(units)
+			below(a, units)
 			return
 		case o == failed:
 			a.end(peak.Identified, "%d did not meet the limits", units)
@@ -167,7 +167,7 @@ func (a *ascent) measureAnew() {
 			return
 		}
 		if a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser }); len(a.order) == 0 {
-			a.below(loser)
+			below(a, loser)
 		}
 		if a.answer.Word == peak.AboveRange {
 			a.end(peak.Identified, "%d did not meet the limits when it was repeated", loser)

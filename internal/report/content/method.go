@@ -174,6 +174,18 @@ func groupLine(g study.Group, of study.Use) Line {
 	return l
 }
 
+// parts are the platform, and the workload and the service, which members of a tile have of their own.
+func parts(st *study.Study) []Line {
+	lines := []Line{{"Platform", use(st.Platform)}}
+	if !st.Tiled() {
+		lines = append(lines, Line{"Workload", use(st.Workload)})
+	}
+	if st.Service != nil {
+		lines = append(lines, Line{"Service", use(*st.Service)})
+	}
+	return lines
+}
+
 // Asked is the definition of the study.
 func Asked(s *report.Sources) []Line {
 	st := s.Study
@@ -183,13 +195,7 @@ func Asked(s *report.Sources) []Line {
 	if st.Imported != nil {
 		return imported(s)
 	}
-	lines := []Line{{"Platform", use(st.Platform)}}
-	if !st.Tiled() {
-		lines = append(lines, Line{"Workload", use(st.Workload)})
-	}
-	if st.Service != nil {
-		lines = append(lines, Line{"Service", use(*st.Service)})
-	}
+	lines := parts(st)
 	for _, g := range st.Groups {
 		lines = append(lines, groupLine(g, st.Workload))
 	}
