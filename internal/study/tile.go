@@ -34,6 +34,14 @@ func (s *Study) MostTiles() int {
 	return s.Groups[0].Machines
 }
 
+// errorRate is the metric of failed operations per second.
+const errorRate = "errors"
+
+// LimitsErrors reports whether failed operations are held against a limit of the group. Without one none may fail.
+func (g Group) LimitsErrors() bool {
+	return slices.ContainsFunc(g.Limits, func(l Limit) bool { return l.Metric == errorRate })
+}
+
 // Alone is the study of one group by itself, with its service, as a tile has it.
 func (s *Study) Alone(g Group) *Study {
 	own := *s

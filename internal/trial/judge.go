@@ -43,7 +43,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	}
 	e := &certify.Evidence{
 		Record: a.record, Demand: tiling{a}.demand(intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.study), Worker: worker,
-		Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.parts.Seldom,
+		Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), Failed: failedIn(intervals), Limited: a.crew.Lead().Group.LimitsErrors(), Intervals: intervals, Seldom: a.parts.Seldom,
 		ReadBack: a.session.readings(a.arm, a.record.Observed),
 		Ended: certify.Ending{
 			Enough: a.watch.Answer.Enough, Ran: a.parts.Ran(),

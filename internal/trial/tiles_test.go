@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ type shared struct {
 	slow   string // group
 	starve string // machine that is too slow whatever runs beside it
 	die    string // machine whose load fails
+	fails  string // machine with a failed operation in every interval
 	few    bool   // the slow group completes one operation in an interval
 }
 
@@ -81,7 +83,11 @@ func (s *sharedLoad) Run(_ context.Context, env workload.Env, stage load.Stage, 
 		from := time.Duration(i) * stage.Interval
 		h := measure.NewHistogram()
 		h.Record(response, n)
-		more := out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{{Operations: n, Total: time.Duration(n) * response, Latency: h}}})
+		sample := measure.Sample{Operations: n, Total: time.Duration(n) * response, Latency: h}
+		if name == s.on.fails {
+			sample.Errors = 1
+		}
+		more := out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{sample}})
 		if !more && strings.HasPrefix(name, "site") { // in real time the shops get as far as the sites
 			return nil
 		}
@@ -210,5 +216,34 @@ func TestTilesAtOnce(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "shop of tile 2: p95 was 50 ms") {
 		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+// Failed operations of a group that limits them are held against that limit alone, and void a trial otherwise.
+func TestTilesWithFailedOperations(t *testing.T) {
+	for _, c := range []struct {
+		limit float64 // of failed operations per second; 0 for none
+		void  bool
+		tiles float64
+	}{{0, true, 0}, {1e6, false, 1}, {1e-9, false, 0}} {
+		for _, machine := range []string{"site-1", "shop-1"} {
+			b := tileRig(t, &shared{carry: 12, fails: machine})
+			b.Study.Load.Growth, b.Study.Measure.Retries = nil, 0
+			b.Study.Headline = append(b.Study.Headline, "shop.ops")
+			for i := range b.Study.Groups {
+				if g := &b.Study.Groups[i]; c.limit > 0 {
+					g.Limits = append(slices.Clone(g.Limits), study.Limit{Metric: "errors", Unit: "1/s", Max: &c.limit})
+				}
+			}
+			err := b.Run(t.Context())
+			all := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+			if len(all) != 1 || all[0].Valid() == c.void {
+				t.Errorf("%s with a limit of %g: %+v, %v", machine, c.limit, all, err)
+				continue
+			}
+			if got := all[0].Values["tiles"]; !c.void && got != c.tiles {
+				t.Errorf("%s with a limit of %g: %g tiles", machine, c.limit, got)
+			}
+		}
 	}
 }

@@ -25,6 +25,7 @@ type Evidence struct {
 	Simulated bool
 	Hosted    bool  // the machine is a guest that plimsoll started
 	Failed    int64 // operations, over the whole load
+	Limited   bool  // failed operations are held against a limit of the group instead
 	Intervals []measure.Interval
 	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
 	Ended     Ending
@@ -124,7 +125,7 @@ func early(e *Evidence, limit float64) (measure.State, string) {
 
 func failures(e *Evidence, limit float64) (measure.State, string) {
 	good := e.Record.Counts["operations"]
-	return verdict(float64(e.Failed) <= limit && good > 0, "%d failed operations, warm-up included, and %d good ones in the window", e.Failed, good)
+	return verdict((float64(e.Failed) <= limit || e.Limited) && good > 0, "%d failed operations, warm-up included, and %d good ones in the window", e.Failed, good)
 }
 
 func levels(e *Evidence, _ float64) (measure.State, string) {

@@ -76,7 +76,7 @@ func (t *Parts) Deciding() (cause string) {
 				failed += s.Errors
 			}
 		}
-		if failed > 0 {
+		if failed > 0 && !m.Group.LimitsErrors() {
 			return fmt.Sprintf("%s: %d failed operations, warm-up included", drive.Title(m), failed)
 		}
 		for _, c := range m.Recorder.Checks() {

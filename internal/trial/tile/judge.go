@@ -154,10 +154,7 @@ const errorRate = "errors"
 
 // missed are the limits of its group that a member did not meet. Unless the group limits failed operations, none may fail.
 func (w Work) missed() (all []Missed, err error) {
-	limited := func(name string) bool {
-		return slices.ContainsFunc(w.Group.Limits, func(l study.Limit) bool { return l.Metric == name })
-	}
-	if v := w.Values[errorRate]; v > 0 && !limited(errorRate) {
+	if v := w.Values[errorRate]; v > 0 && !w.Group.LimitsErrors() {
 		all = append(all, Missed{Tile: w.Tile, Group: w.Group.Name, Metric: errorRate, Value: v, Unit: "1/s"})
 	}
 	for _, l := range w.Group.Limits {
