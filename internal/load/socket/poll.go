@@ -113,16 +113,9 @@ func precise() {
 // CPU, but needs it on time, also beside servers that use all of it. A thread that sleeps
 // between ticks can be a real-time thread; a spinning one would starve others.
 func prefer(sleeps bool) {
-	const (
-		before = -15
-		fifo   = 1
-	)
-	lowest := [1]int32{1} // struct sched_param of sched(7): the priority among real-time threads
-	if sleeps {
-		_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, fifo, uintptr(unsafe.Pointer(&lowest)))
-		if errno == 0 {
-			return
-		}
+	const before = -15
+	if sleeps && schedule(0, realTime) == 0 {
+		return
 	}
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, before)
 }
