@@ -28,13 +28,14 @@ func TestSnapshotSeesChanges(t *testing.T) {
 		}
 	}
 	var sleep *exec.Cmd
+	forward := run("echo $((1 - $(cat /proc/sys/net/ipv4/ip_forward))) >/proc/sys/net/ipv4/ip_forward")
 	tests := []struct {
 		name     string
 		do, undo func(*testing.T)
 		want     string
 	}{
 		{"sysctl", run("echo $(($(cat /proc/sys/vm/swappiness) + 1)) >/proc/sys/vm/swappiness"), run("echo $(($(cat /proc/sys/vm/swappiness) - 1)) >/proc/sys/vm/swappiness"), "/proc/sys/vm/swappiness is"},
-		{"sysctl of the network", run("echo 1 >/proc/sys/net/ipv4/ip_forward"), run("echo 0 >/proc/sys/net/ipv4/ip_forward"), "/proc/sys/net/ipv4/ip_forward is"},
+		{"sysctl of the network", forward, forward, "/proc/sys/net/ipv4/ip_forward is"},
 		{"file", run("mkdir /tmp/left; echo x >/tmp/left/file"), run("rm -r /tmp/left"), "file /tmp/left/file is new"},
 		{"shared memory", run("echo x >/dev/shm/PostgreSQL.1"), run("rm /dev/shm/PostgreSQL.1"), "file /dev/shm/PostgreSQL.1 is new"},
 		{"system V", run("ipcmk -M 4096"), run("ipcrm -a"), "/proc/sysvipc/shm: "},

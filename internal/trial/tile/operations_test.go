@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,17 @@ type farm struct {
 	platform.Platform
 	takes map[string]time.Duration
 	fails map[string]error
-	did   []string
-	like  map[string]platform.Group
+
+	mu   sync.Mutex // guards the fields below
+	did  []string
+	like map[string]platform.Group
 }
 
 func (f *farm) Operate(ctx context.Context, operation string, on platform.Machine, like platform.Group) error {
+	f.mu.Lock()
 	f.did = append(f.did, operation)
 	f.like[operation] = like
+	f.mu.Unlock()
 	if (on == nil) != (operation == platform.Deploy) {
 		return errors.New("the wrong machine")
 	}

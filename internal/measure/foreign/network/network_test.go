@@ -73,7 +73,7 @@ func iperf3Versions(t *testing.T, f foreign.Format) {
 		Tool: "iperf3 3.21", Length: 2, Values: values{"throughput": 38696719.87668057 / 8, "lost": 10. / 306}, Levels: levels{"iperf3.protocol": "UDP", "iperf3.target_bitrate": "20000000"},
 	})
 	foreigntest.File(t, f, "testdata/iperf3-3.21-stream-full.json", want{Tool: "iperf3 3.21", Values: values{"throughput": 100430197.51157562 / 8, "rtt.mean": 82e-6}, Counts: counts{"retransmits": 1}})
-	foreigntest.File(t, f, "testdata/iperf3-3.21-busy.json", want{Tool: "iperf3", Void: "busy running a test"})
+	foreigntest.File(t, f, "testdata/iperf3-3.21-refused.json", want{Tool: "iperf3", Void: "busy running a test"})
 }
 
 func TestNetperf(t *testing.T) {
