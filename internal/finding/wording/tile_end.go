@@ -42,7 +42,7 @@ func onceTemplate(ledger *finding.Ledger, end *finding.TileEnd) string {
 		}
 	}
 	if end.Reason == "" {
-		return template + "; the study ends there."
+		return template + "; the study allows no more."
 	}
 	return template + "; {reason}."
 }
