@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/lab/easyrun"
 )
 
-// An easy run on a private cluster measures each job on images and on files, says what share the one is of the other, and which side limits. One that is opened
-// again has nothing left to run.
+// An easy run on a private cluster measures each job on images and on files, says what share the one is of the other, and which side limits where the
+// images are much slower. One that is opened again has nothing left to run.
 func TestRealEasyRun(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start a real Ceph cluster")
@@ -36,7 +36,8 @@ func TestRealEasyRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range o.Rows {
-		if r.Fault != "" || r.Rate == nil || *r.Rate < 10 || r.P95 == nil || r.Share == nil || r.Share.Value <= 0 || r.Side == "" {
+		slow := r.Share != nil && r.Share.Value < .5 // else one block may not decide that images differ from files, and limits are not explained
+		if r.Fault != "" || r.Rate == nil || *r.Rate < 10 || r.P95 == nil || r.Share == nil || r.Share.Value <= 0 || slow && r.Side == "" {
 			text, _ := json.Marshal(r)
 			t.Errorf("%s", text)
 		}

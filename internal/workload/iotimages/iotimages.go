@@ -190,7 +190,11 @@ func (i *iotImages) Run(ctx context.Context, env workload.Env, stage load.Stage,
 		send = r.faithful
 	}
 	before := r.counts(ctx)
-	if err := send(ctx, out); err != nil {
+	err = send(ctx, out)
+	if ctx.Err() != nil { // which closes connections, whatever the load was about to do
+		return context.Cause(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	spent(before, r.counts(ctx), out)
