@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"syscall"
 	"time"
 
@@ -31,24 +32,39 @@ func (d drive) turns(n int, fails func(values map[string]float64) error) (turns 
 	return turns, err
 }
 
-// paced is what an operation takes of the client's CPU at a fixed rate, with a tick,
-// and how late it starts for that.
+// paced is what an operation takes of the client's CPU at a fixed rate with a tick, how late it starts for that, and how its service time differs
+// from that of a client that spins until each operation is due, in alternating turns.
 func paced() ([]result, error) {
 	const what, tick = "web at 2,000/s, tick of 1 ms: ", time.Millisecond
-	d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": tick.String(), "connections": "32"}, Length: turn}
-	turns, err := d.turns(rounds, func(values map[string]float64) error {
-		if values["errors"] > 0 {
-			return fmt.Errorf("%g operations failed", values["errors"])
+	var with, spinning []map[string]float64
+	for range rounds {
+		for of, level := range map[*[]map[string]float64]string{&with: tick.String(), &spinning: "0s"} {
+			d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": level, "connections": "32"}, Length: turn}
+			turns, err := d.turns(1, func(values map[string]float64) error {
+				if values["errors"] > 0 {
+					return fmt.Errorf("%g operations failed", values["errors"])
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			*of = append(*of, turns...)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	}
+	for i, v := range with {
+		for _, name := range []string{"service.p50", "service.p99"} {
+			v[name+" off"] = math.Abs(v[name] - spinning[i][name])
+		}
 	}
 	return []result{
-		{what + "CPU for an operation", middle(turns, "client.cpu_per_operation"), "limit", 60e-6, "s"},
-		{what + "lag p50", middle(turns, "lag.p50"), "tick", tick.Seconds(), "s"},
-		{what + "lag p99", middle(turns, "lag.p99"), "tick", tick.Seconds(), "s"},
+		{what + "CPU for an operation", middle(with, "client.cpu_per_operation"), "limit", 25e-6, "s"},
+		{what + "lag p50", middle(with, "lag.p50"), "tick", tick.Seconds(), "s"},
+		{what + "lag p99", middle(with, "lag.p99"), "tick", tick.Seconds(), "s"},
+		{what + "service p50 against a spinning client, difference", middle(with, "service.p50 off"), "limit", 10e-6, "s"},
+		{what + "service p99 against a spinning client, difference", middle(with, "service.p99 off"), "limit", 30e-6, "s"},
+		{what + "service p50", middle(with, "service.p50"), "a spinning client", middle(spinning, "service.p50"), "s"},
+		{what + "service p99", middle(with, "service.p99"), "a spinning client", middle(spinning, "service.p99"), "s"},
 	}, nil
 }
 

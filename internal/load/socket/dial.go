@@ -23,6 +23,7 @@ type dialler struct {
 	targets []target
 	stream  bool // else datagrams
 	single  bool // the thread has one link
+	stamps  bool // the kernel stamps what arrives
 	poll    *poller
 	clock   *clock
 	numbers int // of the next connection
@@ -96,6 +97,9 @@ func (d *dialler) dial(l *link) error {
 	}
 	if err == nil && d.job.Socket != nil {
 		err = d.job.Socket(fd)
+	}
+	if err == nil && d.stamps {
+		err = stampArrivals(fd)
 	}
 	if err == nil {
 		err = syscall.Connect(fd, l.target.address)

@@ -14,6 +14,9 @@ import (
 
 // begin prepares a link, or its users, for the first operation.
 func (t *thread) begin(l *link) {
+	if l.talker != nil { // its next request would wait for the next wake-up
+		t.batch.stamps = false
+	}
 	switch {
 	case t.job.Open():
 		t.freed(l, 0)
@@ -100,6 +103,7 @@ func (t *thread) start(l *link, due, now time.Duration) {
 	l.slots[k] = slot{due: due, started: now, class: int32(class), busy: true}
 	if l.under == 0 {
 		l.oldest = now
+		t.batch.occupied++
 	}
 	l.under++
 	t.under++
@@ -114,6 +118,7 @@ func (t *thread) start(l *link, due, now time.Duration) {
 func (t *thread) finish(l *link, k int, now time.Duration) {
 	l.free(k)
 	t.under--
+	t.batch.ended(l)
 	t.pause(l, now)
 }
 
@@ -177,8 +182,7 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 // users. more reports whether there was data.
 func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more bool) {
 	have := copy(t.buffer, l.rest)
-	n, errno := read(l.fd, t.buffer[have:], patient)
-	now = t.clock.now()
+	n, now, arrived, errno := t.batch.read(l, t.buffer[have:], patient, t.clock)
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return now, false
@@ -193,7 +197,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		t.lose(l, now)
 		return now, false
 	}
-	left, err := t.answers(l, t.buffer[:have+n], now)
+	left, err := t.answers(l, t.buffer[:have+n], now, arrived)
 	if err == nil && len(left) == len(t.buffer) {
 		err = errors.New("unterminated response")
 	}
@@ -204,6 +208,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	}
 	l.rest = l.rest[:0]
 	if len(left) > 0 && t.stream {
+		t.batch.hurry = true
 		l.rest = append(l.rest, left...)
 	}
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
@@ -221,8 +226,8 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	return now, true
 }
 
-// answers completes the operations that data answers, and returns the unused rest.
-func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error) {
+// answers completes the operations that data answers, and returns the unused rest. The data arrived some time before now.
+func (t *thread) answers(l *link, data []byte, now, arrived time.Duration) ([]byte, error) {
 	for len(data) > 0 {
 		a, used, err := l.dialogue.Answer(data)
 		if err != nil {
@@ -244,6 +249,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 		s := l.slots[a.Slot]
 		l.free(a.Slot)
 		t.under--
+		t.batch.ended(l)
 		if a.Again && !t.job.Open() {
 			l.ready++
 		} else {
@@ -255,7 +261,11 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			t.sheet.Fail(int(s.class))
 			continue
 		}
-		t.sheet.Done(tally.Operation{Class: int(s.class), Server: l.target.number, Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
+		end := arrived
+		if end < s.started || end > now { // the wall clock was stepped
+			end = now
+		}
+		t.sheet.Done(tally.Operation{Class: int(s.class), Server: l.target.number, Due: s.due, Started: s.started, Bytes: a.Bytes}, end)
 	}
 	return data, nil
 }

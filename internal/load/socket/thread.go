@@ -27,6 +27,7 @@ type thread struct {
 	clock    *clock
 	links    []link
 	under    int // operations in flight
+	batch    batch
 	buffer   []byte
 	rng      *rand.Rand
 	idle     ring // links with a free slot, of an open loop
@@ -58,6 +59,7 @@ func newThread(job *load.Job, index int, targets []target, book *tally.Merger) (
 	t := &thread{
 		job: job, stream: stream, sheet: book.Sheet(), clock: c, arrivals: arrivals{fullUntil: -1},
 		dialler: dialler{job: job, targets: targets, stream: stream, single: own == 1, clock: c, numbers: index},
+		batch:   batch{tick: job.Tick, stamps: job.Open() && job.Tick > 0 && stream && !job.Fresh && targets[0].family != syscall.AF_UNIX},
 		buffer:  make([]byte, received), dirty: make(unwritten, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
@@ -69,6 +71,7 @@ func newThread(job *load.Job, index int, targets []target, book *tally.Merger) (
 		t.arrivals.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})
 		t.arrivals.next()
 	}
+	t.dialler.stamps = t.batch.stamps
 	var err error
 	t.dialler.poll, err = newPoller()
 	return t, err
@@ -98,7 +101,7 @@ func (t *thread) run() {
 			now = t.receive(l, true)
 			continue
 		}
-		events := t.dialler.poll.wait(wait)
+		events := t.batch.wait(t.dialler.poll, wait, t.under, t.arrivals.full)
 		if wait == 0 && len(events) == 0 {
 			again := t.clock.now()
 			t.sheet.Spun(again - now)

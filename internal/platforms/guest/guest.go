@@ -36,7 +36,7 @@ func Kind(host platform.Kind) platform.Kind {
 		Needs:      "QEMU",
 		Hosts:      imageProtocol,
 		Name:       machineName,
-		Operations: []string{platform.Migrate, platform.Deploy},
+		Operations: []string{platform.Migrate, platform.Deploy, platform.Snapshot},
 		Doc:        "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
 		Defaults:   defaults,
 		Fleeting:   func(parameter.Settings) bool { return true },

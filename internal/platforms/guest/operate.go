@@ -21,9 +21,17 @@ func (t *testbed) Operate(ctx context.Context, operation string, on platform.Mac
 		return t.vms.Deploy(ctx, like, t.taking(settings))
 	}
 	m, ok := on.(*machine)
-	if operation != platform.Migrate || !ok {
-		return &platform.Refused{Err: fmt.Errorf("platform %s has no operation %s", machineName, operation)}
+	switch {
+	case ok && operation == platform.Migrate:
+		return follow(ctx, m)
+	case ok && operation == platform.Snapshot:
+		return snapshot(ctx, m)
 	}
+	return &platform.Refused{Err: fmt.Errorf("platform %s has no operation %s", machineName, operation)}
+}
+
+// follow migrates a VM by the mode that is possible.
+func follow(ctx context.Context, m *machine) error {
 	mode := string(qemu.Precopy)
 	if m.MayMigrate(mode) != nil {
 		mode = string(qemu.Postcopy)
@@ -33,6 +41,17 @@ func (t *testbed) Operate(ctx context.Context, operation string, on platform.Mac
 	}
 	_, err := m.move(context.WithoutCancel(ctx), mode) // half a migration leaves no VM
 	return err
+}
+
+// snapshot takes a snapshot of a VM's disk, and removes it.
+func snapshot(ctx context.Context, m *machine) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moving) // half a removal leaves an overlay
+	defer cancel()
+	i, err := m.instance(ctx)
+	if err != nil {
+		return err
+	}
+	return i.qemu.Snapshot(ctx)
 }
 
 // possible finds settings of a group that exclude each other.

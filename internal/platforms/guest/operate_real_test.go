@@ -1,9 +1,14 @@
 package guest
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
@@ -35,7 +40,75 @@ func TestOperate(t *testing.T) {
 		t.Errorf("%d QEMUs run after a deployment, %d did before", got, before)
 	}
 	var refused *platform.Refused
-	if err := b.Operate(t.Context(), platform.Snapshot, twin, platform.Group{}); !errors.As(err, &refused) {
-		t.Errorf("snapshot: %v", err)
+	if err := b.Operate(t.Context(), "hibernate", twin, platform.Group{}); !errors.As(err, &refused) {
+		t.Errorf("an operation that no guest has: %v", err)
 	}
+}
+
+// A snapshot of a guest that writes takes nothing from it and leaves no file, whatever opens the disk.
+func TestSnapshot(t *testing.T) {
+	for _, filter := range []string{spec.NoServer, spec.OwnServer} {
+		t.Run(filter, func(t *testing.T) {
+			if filter != spec.NoServer {
+				effort.Deep(t, "take snapshots of a guest whose disk has a server")
+			}
+			b := booted(t, func(s *spec.Guest) { s.Memory, s.DiskSize, s.IOFilter, s.Cache = 192<<20, 256<<20, filter, "writeback" })
+			m := b.Machine().(*machine)
+			if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"mkdir", "-p", studyFolder}}); err != nil || r.Exit != 0 {
+				t.Fatal(r, err)
+			}
+			before := running(t, b)
+			n := writes(t, m, func(written int) bool {
+				if err := b.Operate(t.Context(), platform.Snapshot, m, platform.Group{}); err != nil {
+					t.Error(err)
+					return false
+				}
+				return written < 5
+			})
+			m.mu.Lock()
+			err := m.down(t.Context())
+			m.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if got, err := m.ReadFile(t.Context(), part(i)); err != nil || !bytes.Equal(got, filled(i)) {
+					t.Errorf("%s has %d bytes, %v", part(i), len(got), err)
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(b.home.Path, "*", "*.qcow2"))
+			if err != nil || len(left) > 0 || running(t, b) != before {
+				t.Errorf("%v are left, %v", left, err)
+			}
+		})
+	}
+}
+
+func part(i int) string { return fmt.Sprintf("%s/part%03d", studyFolder, i) }
+
+func filled(i int) []byte { return bytes.Repeat([]byte{byte(i)}, 64<<10) }
+
+// writes writes one file after the other to the disk while something is repeated, and returns their number.
+func writes(t *testing.T, m *machine, again func(written int) bool) int {
+	t.Helper()
+	var n atomic.Int32
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ; !stop.Load(); n.Add(1) {
+			i := int(n.Load())
+			err := m.WriteFile(t.Context(), part(i), filled(i))
+			r, failed := m.Run(t.Context(), platform.Command{Argv: []string{"sync"}})
+			if err != nil || failed != nil || r.Exit != 0 {
+				t.Error(err, failed, r)
+				return
+			}
+		}
+	}()
+	for again(int(n.Load())) && !t.Failed() {
+	}
+	stop.Store(true)
+	<-ended
+	return int(n.Load())
 }

@@ -24,7 +24,7 @@ const (
 	sampleEvery = 500 * time.Millisecond
 	// sampleShare is the largest part of one CPU that sampling may take: where
 	// reading is slow, it is done less often.
-	sampleShare = 0.003
+	sampleShare = 0.0025
 	// sampleLast is how long the last sample may take after the load has ended.
 	sampleLast = 5 * time.Second
 )
