@@ -8,10 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"plimsoll/internal/effort"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
 )
 
 // processes are those of the cluster with a word in their command line, by their number.
@@ -50,7 +52,11 @@ func (g grid) signal(t *testing.T, word string, s syscall.Signal) {
 	}
 }
 
-const ofExecutor = "CoarseGrainedExecutorBackend"
+const (
+	ofExecutor = "CoarseGrainedExecutorBackend"
+	ofWorker   = "deploy.worker.Worker"
+	ofStarter  = "start.sh"
+)
 
 func few() parameter.Settings {
 	return parameter.Settings{"rows": "5000", "features": "10", "clusters": "5", "iterations": "5", "discards": "0", "driver_memory": "600MiB"}
@@ -83,6 +89,41 @@ func marked(t *testing.T, out *measure.Recorder) {
 		t.Errorf("%+v", c)
 	}
 	t.Log(check(out, "executors").Detail)
+}
+
+// A worker that dies takes its executor along. The training ends on the other, as of a master you provide, and the trial
+// is marked; a cluster of ours has died with it. A master that has gone is one line.
+func TestRealLostWorker(t *testing.T) {
+	e := really(t)
+	effort.Deep(t, "kill a worker")
+	g := on(t, e, "2")
+	g.signal(t, ofStarter, syscall.SIGSTOP) // it would end the cluster
+	out, err := meanwhile(t, g.env, few(), func(n int) bool {
+		if n == 2 {
+			g.signal(t, ofExecutor, syscall.SIGKILL)
+			g.signal(t, ofWorker, syscall.SIGKILL)
+		}
+		return n >= 5
+	})
+	if err != nil {
+		t.Error(err)
+	} else {
+		marked(t, out)
+	}
+	g.signal(t, ofStarter, syscall.SIGCONT)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	died := g.instance.(service.FailureReporter)
+	for died.Died() == nil {
+		<-again.C
+	}
+	if err := died.Died(); !strings.Contains(err.Error(), "of 2 ended with signal 9") {
+		t.Errorf("a worker that was killed: %v", err)
+	}
+	_, err = trainedOn(t, g.env, few(), 1)
+	if err == nil || !strings.Contains(err.Error(), "ask the master") || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a master that has gone: %v", err)
+	}
 }
 
 // A driver without memory, and a local folder without space, tell the cause.
