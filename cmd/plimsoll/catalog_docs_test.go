@@ -84,7 +84,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 
 // tables names the tables that docs must have.
 func tables(c *study.Catalog) []string {
-	names := []string{"candidates all", "rules all", "holds all", "formats all"}
+	names := []string{"candidates all", "rules all", "holds all", "formats all", "metrics energy"}
 	for _, p := range manual.Pages(c) {
 		if len(p.Fields) > 0 {
 			names = append(names, "settings "+titled(c, p))
@@ -121,6 +121,9 @@ func tableOf(c *study.Catalog, kind, name string) string {
 		if kind == "metrics" && p.Name == name {
 			rows = append(rows, metricRows(p.Metrics)...)
 		}
+	}
+	if kind == "metrics" && name == "energy" {
+		rows = metricRows(measure.EnergyMetrics(false))
 	}
 	switch kind {
 	case "candidates":

@@ -81,6 +81,9 @@ func TestScript(t *testing.T) {
 			case "cpufreq":
 				_, err := os.Stat("/sys/devices/system/cpu/cpu0/cpufreq")
 				return err == nil, nil
+			case "powercap":
+				_, err := os.Stat("/sys/class/powercap/intel-rapl:0")
+				return err == nil, nil
 			}
 			return false, nil
 		},

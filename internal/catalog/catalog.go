@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/power"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/images/cifar/included"
 	"plimsoll/internal/live"
@@ -78,14 +79,13 @@ func All() *study.Catalog {
 			provided.Kind(),
 		},
 		Platforms: platforms(),
-		Factors: append(vm.Factors(),
+		Factors: append(append(vm.Factors(), power.Factors()...),
 			factor.Scheduler(),
 			factor.ReadAhead(),
 			factor.Affinity(),
 			factor.CPUSet(),
 			factor.Quota(),
 			factor.TransparentHugePages(),
-			factor.Governor(),
 			factor.Sysctl(),
 			factor.GROFlushTimeout(),
 			factor.NAPIDeferral(),

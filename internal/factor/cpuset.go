@@ -19,7 +19,7 @@ func CPUSet() Factor {
 		Doc:     "CPUs of the workers' control group (cpuset)",
 		Example: []string{free, "0-1"},
 		Offers: func(ctx context.Context, p Env) ([]string, error) {
-			cpus, err := online(ctx, p.Machine)
+			cpus, err := Online(ctx, p.Machine)
 			if err != nil {
 				return nil, err
 			}

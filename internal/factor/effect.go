@@ -80,8 +80,8 @@ func WriteCoupled(ctx context.Context, m platform.Machine, name, value string) e
 	return nil
 }
 
-// below lists the files of folders on a machine, with full paths. A missing folder has none.
-func below(ctx context.Context, m platform.Machine, folders ...string) ([]string, error) {
+// Below lists the files of folders on a machine, with full paths. A missing folder has none.
+func Below(ctx context.Context, m platform.Machine, folders ...string) ([]string, error) {
 	var files []string
 	for _, folder := range folders {
 		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})

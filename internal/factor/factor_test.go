@@ -24,7 +24,6 @@ func TestSetIsReadBackAndPutBack(t *testing.T) {
 		{ReadAhead(), "", "/srv/scratch", "128KiB", []string{"0B", "4MiB", "64KiB"}},
 		{ReadAhead(), "", "/mnt/volume", "256KiB", []string{"4KiB"}},
 		{TransparentHugePages(), "", "", "madvise", []string{"always", "never"}},
-		{Governor(), "", "", "0-2=performance 3=powersave", []string{"powersave", "performance"}},
 		{Sysctl(), "vm.dirty_ratio", "", "20", []string{"10"}},
 		{Sysctl(), "net.ipv4.tcp_rmem", "", "4096 131072 6291456", []string{"4096 87380 6291456"}},
 		{Sysctl(), "net.ipv4.conf.eth0/1.forwarding", "", "0", []string{"1"}},
@@ -83,7 +82,6 @@ func TestALieIsSeen(t *testing.T) {
 		{ReadAhead(), "sda", "4KiB"},
 		{TransparentHugePages(), "", "never"},
 		{Sysctl(), "vm.dirty_ratio", "10"},
-		{Governor(), "", "powersave"},
 		{Affinity(), "", "1"},
 		{CPUSet(), "", "1"},
 		{Quota(), "", "1.5"},
@@ -115,7 +113,6 @@ func TestWhatAHostLacksIsSaid(t *testing.T) {
 		{Scheduler(), Env{Machine: recorded(t), Dir: "/mnt/wide"}, "specify one of them as host.scheduler:"},
 		{ReadAhead(), Env{Machine: empty, Dir: "/dev/shm"}, "no block device"},
 		{TransparentHugePages(), Env{Machine: empty}, "recorded has no transparent huge pages"},
-		{Governor(), Env{Machine: empty}, "recorded has no list of CPUs"},
 		{Sysctl(), Env{Machine: empty, Target: "vm.no_such"}, "recorded has no sysctl vm.no_such"},
 		{Affinity(), Env{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
 		{CPUSet(), Env{Machine: bare{recorded(t)}}, "recorded cannot confine workers"},
@@ -147,7 +144,6 @@ func TestAcceptRefuses(t *testing.T) {
 		{ReadAhead(), "sda", "fast", "is not a size"},
 		{ReadAhead(), "sda", "5KiB", "is not a multiple of 4KiB"},
 		{TransparentHugePages(), "", "maybe", "always, madvise, never"},
-		{Governor(), "", "schedutil", "performance, powersave"},
 		{Sysctl(), "", "1", "append the setting after a colon"},
 		{Sysctl(), "../kernel/x", "1", "is not the name of a sysctl"},
 		{Sysctl(), "/etc/passwd", "1", "is not the name of a sysctl"},
@@ -269,7 +265,7 @@ func TestQuotaOfVersion1(t *testing.T) {
 }
 
 func TestEveryFactorIsDescribed(t *testing.T) {
-	for _, f := range []Factor{Scheduler(), ReadAhead(), Affinity(), CPUSet(), Quota(), TransparentHugePages(), Governor(), Sysctl(), Label(), Command("x", "", "", "")} {
+	for _, f := range []Factor{Scheduler(), ReadAhead(), Affinity(), CPUSet(), Quota(), TransparentHugePages(), Sysctl(), Label(), Command("x", "", "", "")} {
 		if f.Name == "" || f.Doc == "" || len(f.Example) != 2 || f.Get == nil || f.Set == nil {
 			t.Errorf("%s lacks something: %+v", f.Name, f)
 		}

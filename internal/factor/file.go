@@ -58,7 +58,7 @@ func (s file) get(ctx context.Context, p Env) (level string, offered []string, e
 	if err != nil {
 		return "", nil, err
 	}
-	if level, err = read(ctx, p.Machine, name, s.words(p)); err != nil {
+	if level, err = Read(ctx, p.Machine, name, s.words(p)); err != nil {
 		return "", nil, err
 	}
 	switch {
@@ -84,7 +84,7 @@ func (s file) set(ctx context.Context, p Env, level string) (err error) {
 	if err != nil {
 		return err
 	}
-	return write(ctx, p.Machine, name, s.words(p), text)
+	return Write(ctx, p.Machine, name, s.words(p), text)
 }
 
 // choices parses a file in which the kernel lists all choices, with the selected one in
@@ -106,8 +106,8 @@ func choices(text string) (chosen string, offered []string, err error) {
 	return chosen, offered, nil
 }
 
-// read reads a setting. If its file is absent, the machine does not support it.
-func read(ctx context.Context, m platform.Machine, name, what string) (string, error) {
+// Read reads a setting. If its file is absent, the machine does not support it.
+func Read(ctx context.Context, m platform.Machine, name, what string) (string, error) {
 	text, err := m.ReadFile(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s has no %s (no %s): %w", m.Name(), what, name, errors.ErrUnsupported)
@@ -118,7 +118,8 @@ func read(ctx context.Context, m platform.Machine, name, what string) (string, e
 	return strings.TrimSpace(string(text)), nil
 }
 
-func write(ctx context.Context, m platform.Machine, name, what, level string) error {
+// Write writes a setting. It says so if that takes root.
+func Write(ctx context.Context, m platform.Machine, name, what, level string) error {
 	err := m.WriteFile(ctx, name, []byte(level))
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: set the %s to %s: %w: run plimsoll as root", m.Name(), what, level, err)

@@ -49,7 +49,6 @@ func TestRealFactors(t *testing.T) {
 		{factor.NAPIDeferral(), "lo", []string{"2"}, "/sys/class/net/lo/napi_defer_hard_irqs"},
 		{factor.ReceivePacketSteering(), "lo", []string{"0-1", "none"}, "/sys/class/net/lo/queues/rx-0/rps_cpus"},
 		{factor.ReceivePacketSteering(), "", []string{"1", "none"}, "/sys/class/net/lo/queues/rx-0/rps_cpus"},
-		{factor.Governor(), "", []string{"performance"}, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 	} {
 		t.Run(test.factor.Name, func(t *testing.T) {
 			place := factor.Env{Machine: m, Target: test.target, Dir: t.TempDir()}

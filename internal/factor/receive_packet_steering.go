@@ -57,7 +57,7 @@ func ReceivePacketSteering() Factor {
 
 // lastOnline is the last CPU: most device interrupts go to the first.
 func lastOnline(ctx context.Context, p Env, _ string) (string, error) {
-	cpus, err := online(ctx, p.Machine)
+	cpus, err := Online(ctx, p.Machine)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func steering(ctx context.Context, p Env) (string, error) {
 	}
 	levels := make([]string, len(files))
 	for i, name := range files {
-		text, err := read(ctx, p.Machine, name, steeringWords)
+		text, err := Read(ctx, p.Machine, name, steeringWords)
 		if err != nil {
 			return "", err
 		}
@@ -114,7 +114,7 @@ func steer(ctx context.Context, p Env, level string) error {
 		if err != nil {
 			return err
 		}
-		if err := write(ctx, p.Machine, name, steeringWords, mask); err != nil {
+		if err := Write(ctx, p.Machine, name, steeringWords, mask); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func receiveQueues(ctx context.Context, p Env) ([]string, error) {
 	if p.Target != "" {
 		return receiveQueuesOf(ctx, p.Machine, p.Target)
 	}
-	interfaces, err := below(ctx, p.Machine, interfaceFolder)
+	interfaces, err := Below(ctx, p.Machine, interfaceFolder)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func receiveQueuesOf(ctx context.Context, m platform.Machine, name string) ([]st
 		return nil, err
 	}
 	folder := interfaceFolder + "/" + name + "/queues"
-	queues, err := below(ctx, m, folder)
+	queues, err := Below(ctx, m, folder)
 	if err != nil {
 		return nil, err
 	}

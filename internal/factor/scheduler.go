@@ -43,7 +43,7 @@ func Scheduler() Factor {
 // queueEffect is the effect of a scheduler: each has settings of its own, and the kernel sets
 // queue depth and write throttling for it. Read-ahead is not affected.
 func queueEffect(ctx context.Context, m platform.Machine, queue string) (Effect, error) {
-	files, err := below(ctx, m, queue, queue+"/iosched")
+	files, err := Below(ctx, m, queue, queue+"/iosched")
 	own := []string{queue + "/scheduler", queue + "/read_ahead_kb", queue + "/iosched"}
 	return Effect{
 		Sets:    own[:1],
@@ -62,7 +62,7 @@ func device(ctx context.Context, p Env) (platform.Device, error) {
 // bottom goes down through volumes that lie on one device each.
 func bottom(ctx context.Context, m platform.Machine, top platform.Device) (platform.Device, error) {
 	for at := top; ; {
-		slaves, err := below(ctx, m, at.Folder+"/slaves")
+		slaves, err := Below(ctx, m, at.Folder+"/slaves")
 		if err != nil {
 			return at, err
 		}

@@ -142,7 +142,7 @@ func exclusiveEffect(ctx context.Context, m platform.Machine, name string, e *Ef
 // tables have some times in two units.
 func networkEffect(ctx context.Context, m platform.Machine, name string, e *Effect) error {
 	if parts := ofEach().FindStringSubmatch(name); parts != nil {
-		folders, err := below(ctx, m, sysctls+parts[1])
+		folders, err := Below(ctx, m, sysctls+parts[1])
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func hugepagesOfNodes(ctx context.Context, m platform.Machine) ([]string, error)
 	}
 	_, rest, _ := strings.Cut(string(text), "Hugepagesize:")
 	size := strings.Fields(rest + " 2048")[0]
-	folders, err := below(ctx, m, nodes)
+	folders, err := Below(ctx, m, nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,7 @@ var allowed = map[string]string{
 	"internal/workload/operations":      "load load/routine measure parameter workload workload/operations/management workload/operations/owner",
 	"internal/workload/operations/":     "load workload/operations/management",
 	"internal/factor":                   "guest/netem parameter pattern platform",
+	"internal/factor/power":             "factor parameter platform",
 	"internal/factor/vm":                "factor guest/provision guest/hardware guest/inspect guest/layout guest/qemu guest/spec guest/view parameter platform",
 	"internal/collect":                  "hoststat hoststat/cgroup load measure parameter platform stat",
 	"internal/hoststat":                 "hoststat/cgroup hoststat/memory hoststat/network hoststat/numa hoststat/parse hoststat/pmu hoststat/power hoststat/psi platform",

@@ -139,7 +139,7 @@ func TileMetrics(scored bool) (all []Metric) {
 	if scored {
 		all = []Metric{
 			{Score, "1", "sum over tiles of the geometric mean of the groups' rates, each relative to its reference", HigherIsBetter},
-			{KilowattScore, "1/kW", "score divided by the mean power of the processor packages of this host, where it shows their energy", HigherIsBetter},
+			{KilowattScore, "1/kW", "score divided by the mean power in the window, where a source of energy is known", HigherIsBetter},
 			{Worst, "1", "lowest score of a tile", HigherIsBetter},
 			{Fairness, "1", "Jain's fairness index of the scores of tiles; 1 is equal scores", HigherIsBetter},
 		}
@@ -174,6 +174,29 @@ func HostCPU() Metric {
 // It is derived from the counters of the host.
 func CPUPerOperation() Metric {
 	return Metric{"cpu.busy/op", "s", "busy CPUs per operation", LowerIsBetter}
+}
+
+// EnergyCheck is the check of a trial that names the source of its energy.
+const EnergyCheck = "energy"
+
+// Metrics of the energy of the host, where a source of it is known.
+const (
+	Power              = "power"
+	Energy             = "energy"
+	OperationsPerJoule = "operations_per_joule"
+)
+
+// EnergyMetrics are the metrics of the energy of the host. In a study of tiles, whose operations are of several kinds, none is per
+// operation.
+func EnergyMetrics(tiled bool) []Metric {
+	all := []Metric{
+		{Power, "W", "mean power in the window, of the source that the certificate names", Neutral},
+		{Energy, "J", "energy used in the window, by the same source", Neutral},
+	}
+	if tiled {
+		return all
+	}
+	return append(all, Metric{OperationsPerJoule, "1/J", "operations completed in the window per joule of that energy", HigherIsBetter})
 }
 
 // MigrationMetrics are those of a live migration during a load.

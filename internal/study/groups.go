@@ -161,9 +161,13 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 // What has metrics of its own: a factor, and a setting of services.
 const migrationFactor, faultSetting = "guest.migration", "fault"
 
-// Results lists what the records of the study may hold: the metrics of its workloads.
+// Results lists what the records of the study may hold: the metrics of its workloads and, after them, those of energy.
 func (s *Study) Results(c *Catalog) []measure.Metric {
-	return s.results(c, c.Workload(s.Workload.Kind))
+	all := s.results(c, c.Workload(s.Workload.Kind))
+	if len(all) == 0 || s.Imported != nil {
+		return all
+	}
+	return append(all[:len(all):len(all)], s.energyMetrics(c)...)
 }
 
 // Servers reports whether the study has several servers of its service at once in any arm.

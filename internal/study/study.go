@@ -127,6 +127,16 @@ type Measure struct {
 	Disk      int64         `json:"disk,omitempty"`      // budget in bytes; 0 is none
 	Intervene bool          `json:"intervene,omitempty"` // test whether the best explanation is the cause, by a study of its own
 	Retries   int           `json:"retries"`             // maximum number of repeated void trials, in total
+	Energy    *Energy       `json:"energy,omitempty"`    // source of the energy of the host; nil for those that the host has
+}
+
+// Energy is a source of energy or power that the user names: a file or a command of the machine on which plimsoll runs.
+type Energy struct {
+	File    string        `json:"file,omitempty"`    // absolute, or a pattern that matches one
+	Command string        `json:"command,omitempty"` // for sh
+	Unit    string        `json:"unit"`              // as timing.EnergySettings lists them
+	Covers  string        `json:"covers,omitempty"`  // what it measures
+	Every   time.Duration `json:"every"`             // time between readings
 }
 
 // AutoWarmup detects the end of the warm-up by MSER-5.

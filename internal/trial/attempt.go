@@ -53,7 +53,9 @@ type attempt struct {
 	settled  []measure.Check
 	search   *search.Search // of a trial that is one; nil otherwise
 	managed  *tile.Operations
-	energy   *machines.Energy // of this host; nil where it is unknown, or not asked for
+	energy   *machines.Energy // of the host; nil without a source
+	// unmetered is why a source that the study needs could not be opened.
+	unmetered error
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -293,9 +295,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
 	a.under.Begin(a.study.Measure.Interval)
-	if a.study.Tiled() && watched.Here(a.under) {
-		a.energy = machines.FollowEnergy(os.DirFS("/"))
-	}
+	metering{a}.follow(ctx, watched)
 	before, from := ownCPU(), time.Now()
 	a.began = from
 	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
@@ -315,7 +315,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		m.Sampler.End(ctx)
 	}
 	a.under.End(a.began)
-	a.energy.End()
+	a.energy.End(ctx)
 	return err
 }
 

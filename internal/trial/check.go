@@ -100,7 +100,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		total.Disk = max(total.Disk, int64(s.bench.Study.MostTiles())*(data.files+data.sum()))
 	}
 	total.Host = host.most
-	return total, s.checkSpace(ctx, total)
+	return total, cmp.Or(s.checkSpace(ctx, total), checkEnergy(ctx, s, total))
 }
 
 // store is where the service of an arm has data.

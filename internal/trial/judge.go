@@ -54,6 +54,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	if err := (tiling{a}).judge(); err != nil {
 		return err
 	}
+	unmetered := metering{a}.enter()
 	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.parts.Lost)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {
@@ -65,7 +66,7 @@ func (a *attempt) judge(ctx context.Context) error {
 			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
 		}
 	}
-	a.record.Void = cmp.Or(a.parts.Deciding(), certify.Reasoned(cause, a.recorder.Checks()))
+	a.record.Void = cmp.Or(a.parts.Deciding(), certify.Reasoned(cause, a.recorder.Checks()), unmetered)
 	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
 		// Without a steady state there is no point estimate.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -38,7 +39,8 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
 	}
 	checks, cause := certify.Judge(e, rules...)
-	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.parts.Lost), cause
+	unmetered := metering{a}.enter()
+	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.parts.Lost), cmp.Or(cause, unmetered)
 	a.blame()
 	finite(a.record)
 	return nil

@@ -71,10 +71,13 @@ func (t tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed
 	return all
 }
 
-// wattsIn is the mean power of this host in a window of a load that began at an instant; 0 where it is unknown.
+// wattsIn is the mean power in a window of a load that began at an instant; 0 where it is unknown.
 func (t tiling) wattsIn(began time.Time, w measure.Window) float64 {
-	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * 1e9)) }
-	return t.of.energy.Watts(at(w.Cut), at(w.End))
+	watts, err := metering(t).wattsIn(began, w)
+	if err != nil {
+		return 0
+	}
+	return watts
 }
 
 // judgeProbe holds the members of tiles against their limits after a probe; nil without tiles.

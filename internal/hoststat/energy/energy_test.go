@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 )
 
 // tree is /sys/class/powercap of a host with two packages, as recorded, with zones that must not count.
@@ -33,73 +33,96 @@ func tree() fstest.MapFS {
 	return files
 }
 
-func TestRead(t *testing.T) {
-	all, err := Read(tree())
+func TestPackages(t *testing.T) {
+	all, err := packages(tree())
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if p := all[0]; p.Name != "package-0" || math.Abs(p.Joules-52425.314871) > 1e-6 || math.Abs(p.Range-262143.32885) > 1e-6 {
-		t.Errorf("%+v", p)
+	if c := all[0]; c.Name != "package-0" || math.Abs(c.Joules-52425.314871) > 1e-6 || math.Abs(c.Range-262143.32885) > 1e-6 {
+		t.Errorf("%+v", c)
 	}
-	if p := all[1]; p.Name != "package-1" || p.Joules != 262143 {
-		t.Errorf("%+v", p)
+	if c := all[1]; c.Name != "package-1" || c.Joules != 262143 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// metered is a host with an ACPI power meter beside sensors of parts.
+func metered() fstest.MapFS {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"hwmon0/name": "amdgpu\n", "hwmon0/power1_average": "31000000\n",
+		"hwmon1/name": "power_meter\n", "hwmon1/power1_average": "213500000\n", "hwmon1/power1_average_interval": "1000\n",
+		"hwmon2/name": "pmbus\n", "hwmon2/power1_input": "99000000\n",
+	} {
+		files["sys/class/hwmon/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return files
+}
+
+// A host shows its processor packages before its power meter, and says what is not in the number.
+func TestFind(t *testing.T) {
+	both := metered()
+	for name, file := range tree() {
+		both[name] = file
+	}
+	for _, c := range []struct {
+		name string
+		root fs.FS
+		says string
+		want Reading
+	}{
+		{"packages", tree(), "processor packages (RAPL: package-0, package-1), without memory, disks, fans and power supplies", Reading{Counters: make([]Counter, 2)}},
+		{"meter", metered(), "power meter of the host (/sys/class/hwmon/hwmon1/power1_average)", Reading{Watts: 213.5}},
+		{"both", both, "processor packages (RAPL: package-0, package-1)", Reading{Counters: make([]Counter, 2)}},
+	} {
+		s, err := Find(c.root)
+		if err != nil || !strings.HasPrefix(s.Name, c.says) || s.Every != often {
+			t.Errorf("%s: %q every %v, %v", c.name, s.Name, s.Every, err)
+			continue
+		}
+		if got, err := s.Read(t.Context()); err != nil || len(got.Counters) != len(c.want.Counters) || math.Abs(got.Watts-c.want.Watts) > 1e-9 {
+			t.Errorf("%s: reads %+v, %v", c.name, got, err)
+		}
 	}
 }
 
 // A host without the files, or without leave to read one of them, has no energy rather than some.
 func TestUnknown(t *testing.T) {
-	secret := tree()
+	secret, odd, two := tree(), tree(), metered()
 	delete(secret, "sys/class/powercap/intel-rapl:1/energy_uj")
-	odd := tree()
 	odd["sys/class/powercap/intel-rapl:1/energy_uj"] = &fstest.MapFile{Data: []byte("many\n")}
-	for name, root := range map[string]fs.FS{
-		"nothing": fstest.MapFS{}, "no packages": fstest.MapFS{"sys/class/powercap/dtpm/name": {Data: []byte("dtpm\n")}}, "one is unreadable": secret, "no number": odd,
+	two["sys/class/hwmon/hwmon2/name"] = &fstest.MapFile{Data: []byte("power_meter\n")}
+	for name, c := range map[string]struct {
+		root fs.FS
+		want string
+	}{
+		"nothing":       {fstest.MapFS{}, "no processor package has counters in /sys/class/powercap (load intel_rapl_msr; VMs have none); no power meter in /sys/class/hwmon"},
+		"no packages":   {fstest.MapFS{"sys/class/powercap/dtpm/name": {Data: []byte("dtpm\n")}}, "no processor package has counters"},
+		"one is absent": {secret, "intel-rapl:1/energy_uj"},
+		"no number":     {odd, "intel-rapl:1/energy_uj"},
+		"other sensors": {fstest.MapFS{"sys/class/hwmon/hwmon0/name": {Data: []byte("nvme\n")}}, "no power meter of the whole host (ACPI)"},
+		"two meters":    {two, "has several power meters: name the file of one"},
+		"no leave":      {denied{tree()}, "run plimsoll as root"},
 	} {
-		if all, err := Read(root); !errors.Is(err, errUnknown) || all != nil {
-			t.Errorf("%s: %v, %v", name, all, err)
+		if s, err := Find(c.root); !errors.Is(err, errUnknown) || s.Read != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %+v, %v, want %q", name, s, err, c.want)
 		}
 	}
 }
 
-func TestWatts(t *testing.T) {
-	began := time.Now()
-	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * 1e9)) }
-	two := func(a, b float64) []Package { return []Package{{"package-0", a, 1000}, {"package-1", b, 1000}} }
-	var c Course
-	c.Add(at(0), two(100, 900))
-	c.Add(at(2), two(200, 980))  // 90 W
-	c.Add(at(4), two(300, 20))   // 100 + 40 J: the second counter began again
-	c.Add(at(4), two(999, 999))  // not later
-	c.Add(at(6), two(300, 20.5)) // .25 W
-	for _, w := range []struct{ from, to, want float64 }{{0, 2, 90}, {2, 4, 70}, {0, 4, 80}, {1, 3, 80}, {4, 6, .25}, {.5, 1.5, 90}} {
-		if got, ok := c.Watts(at(w.from), at(w.to)); !ok || math.Abs(got-w.want) > 1e-6 {
-			t.Errorf("from %g to %g: %g, %v, want %g", w.from, w.to, got, ok, w.want)
-		}
+// denied is a host whose counters only root may read.
+type denied struct{ fstest.MapFS }
+
+func (d denied) Open(name string) (fs.File, error) {
+	if strings.HasSuffix(name, "energy_uj") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 	}
-	for _, w := range [][2]float64{{-1, 2}, {2, 7}, {3, 3}, {4, 2}} {
-		if got, ok := c.Watts(at(w[0]), at(w[1])); ok {
-			t.Errorf("from %g to %g: %g", w[0], w[1], got)
-		}
-	}
+	return d.MapFS.Open(name)
 }
 
-// What cannot be added up is unknown, not a number.
-func TestBroken(t *testing.T) {
-	for name, next := range map[string][]Package{
-		"a package went":      {{"package-0", 200, 1000}},
-		"another name":        {{"package-0", 200, 1000}, {"package-2", 200, 1000}},
-		"backwards, no range": {{"package-0", 50, 0}, {"package-1", 200, 1000}},
-	} {
-		var c Course
-		began := time.Now()
-		c.Add(began, []Package{{"package-0", 100, 1000}, {"package-1", 100, 1000}})
-		c.Add(began.Add(time.Second), next)
-		c.Add(began.Add(2*time.Second), next)
-		if got, ok := c.Watts(began, began.Add(time.Second)); ok {
-			t.Errorf("%s: %g W", name, got)
-		}
+func (d denied) ReadFile(name string) ([]byte, error) {
+	if _, err := d.Open(name); err != nil {
+		return nil, err
 	}
-	if _, ok := new(Course).Watts(time.Now(), time.Now().Add(time.Second)); ok {
-		t.Error("no reading gives watts")
-	}
+	return d.MapFS.ReadFile(name)
 }

@@ -47,5 +47,8 @@ func Warnings(s *study.Study) (warnings []string) {
 			warn("commands."+c.Name, inScript(script))
 		}
 	}
+	if e := s.Measure.Energy; e != nil {
+		warn("measure.energy", inScript(e.Command))
+	}
 	return warnings
 }

@@ -12,6 +12,9 @@ func Paths() []string {
 	for _, f := range parameter.Fields(timing.Default()) {
 		paths = append(paths, "measure."+f.Name)
 	}
+	for _, f := range parameter.Fields(timing.EnergySource()) {
+		paths = append(paths, "measure."+timing.Energy+"."+f.Name)
+	}
 	for _, f := range parameter.Fields(timing.Tuning()) {
 		paths = append(paths, "tune."+f.Name)
 	}

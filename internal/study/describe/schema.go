@@ -271,17 +271,25 @@ func measureSchema() schema {
 	properties["looks"] = schema{
 		"type": "array", "items": looks, "minItems": 1, "uniqueItems": true, "description": properties["looks"].(schema)["description"],
 	}
+	energy := schema{}
+	for _, f := range parameter.Fields(timing.EnergySource()) {
+		energy[f.Name] = describe(fieldSchema(f), fieldDoc(f))
+	}
+	source := object(energy)
+	source["oneOf"] = []any{schema{"required": []string{"file"}}, schema{"required": []string{"command"}}}
+	properties[timing.Energy] = describe(source, timing.EnergyDoc)
 	s := object(properties)
 	s["type"] = []string{"object", "null"}
 	return s
 }
 
-// metrics returns the metrics of all workloads, those of a search and those of several
-// machines or servers, each name once.
+// metrics returns the metrics of all workloads, those of a search, those of several
+// machines or servers and those of energy, each name once.
 func metrics(c *study.Catalog) []measure.Metric {
 	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric(), measure.TilesMetric()}, measure.SharingMetrics("machine")...)
 	out = append(append(out, measure.OverallMetrics()...), measure.OperationsMetric(study.Restart))
 	out = append(out, slices.DeleteFunc(measure.TileMetrics(true), func(m measure.Metric) bool { return m.Name == measure.Fairness })...)
+	out = append(out, measure.EnergyMetrics(false)...)
 	seen := map[string]bool{}
 	for _, m := range out {
 		seen[m.Name] = true

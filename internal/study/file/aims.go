@@ -53,6 +53,8 @@ func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metr
 	}
 	switch shared := name == measure.Fairness || name == measure.Least; {
 	case shared && ar.r.misled: // they belong to a factor that has a mistake
+	case slices.ContainsFunc(measure.EnergyMetrics(false), func(m measure.Metric) bool { return m.Name == name }):
+		ar.r.in.Complain(n, "%s is not measured in virtual time, by a search, or per operation of tiles", name)
 	case shared:
 		ar.r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
 	default:

@@ -41,17 +41,18 @@ func TestCredentialsInSettingsFactorsAndCommands(t *testing.T) {
 		Groups:   []study.Group{{Name: "g", Workload: &study.Use{Kind: "web", Settings: parameter.Settings{"headers": "[\"Cookie: a\"]"}}}},
 		Factors:  []study.Factor{{Name: "web.headers", Parameter: "headers", Levels: []string{"[]", `["Authorization: x"]`}}},
 		Commands: []study.Command{{Name: "c", Read: "curl -u me:pw host", Apply: "curl -H 'Authorization: Bearer x' host", Restore: "PGPASSWORD=$PW psql"}},
+		Measure:  study.Measure{Energy: &study.Energy{Command: "curl -u me:pw pdu/4"}},
 	}
 	var places []string
 	for _, w := range credential.Warnings(s) {
 		place, _, _ := strings.Cut(w, ": ")
 		places = append(places, place)
 	}
-	if got, want := strings.Join(places, " "), "postgresql.password groups.g.web.headers factors.web.headers commands.c commands.c"; got != want {
+	if got, want := strings.Join(places, " "), "postgresql.password groups.g.web.headers factors.web.headers commands.c commands.c measure.energy"; got != want {
 		t.Errorf("%s, want %s: %q", got, want, credential.Warnings(s))
 	}
 	s.Service.Settings["password"] = "env:PGPASSWORD"
-	if len(credential.Warnings(s)) != 4 {
+	if len(credential.Warnings(s)) != 5 {
 		t.Errorf("%q", credential.Warnings(s))
 	}
 }

@@ -13,6 +13,7 @@ import (
 // measure parses the timing of trials. The node may be nil.
 func (mr measureReader) measure(n *document.Node) study.Measure {
 	t := timing.Default()
+	n, own := mr.apart(n, t)
 	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
 		mr.r.in.Complain(n, "measure: %v", err) // a gap in the validation, since each value was checked
@@ -34,6 +35,7 @@ func (mr measureReader) measure(n *document.Node) study.Measure {
 	if m.Interval == 0 {
 		m.Interval = timing.Interval(m.Window)
 	}
+	m.Energy = mr.energy(own)
 	mr.blocks(t, &m)
 	mr.consistent(m)
 	return m

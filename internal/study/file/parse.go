@@ -117,6 +117,7 @@ func (r *reader) study(root *document.Node) *study.Study {
 		loadReader{r}.load(e.value, s, kind)
 	}
 	s.Measure = measureReader{r}.measure(top["measure"].value)
+	measureReader{r}.metered(s)
 	r.covered(s)
 	groupReader{r}.checkElastic(s)
 	if e, ok := top["margin"]; ok {

@@ -127,9 +127,9 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		}
 	case "load":
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
-	case "operations":
+	case "operations", "measure":
 		return append([]string{head}, strings.SplitN(rest, ".", 2)...)
-	case "factors", "measure":
+	case "factors":
 	default:
 		o.in.Complain(place, "%s has no keys: --set %s=value replaces all of it", head, head)
 		return nil

@@ -74,6 +74,11 @@ func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) e
 		case err != nil:
 			return of.AtLevel(s.name, level, err)
 		}
+		for other, same := range s.canonical {
+			if same == canonical {
+				return of.AtLevel(s.name, level, fmt.Errorf("%s and %s are one setting on %s, which reads back %s: leave one out", other, level, s.Place.Machine.Name(), canonical))
+			}
+		}
 		s.canonical[level] = canonical
 	}
 	return nil

@@ -63,6 +63,27 @@ func TestAStopIsNoMistake(t *testing.T) {
 	}
 }
 
+// Two levels that are one setting on a machine would be compared with themselves.
+func TestLevelsThatAreOneSetting(t *testing.T) {
+	f := factor.Factor{
+		Get: func(context.Context, factor.Env) (string, error) { return "10us", nil },
+		Check: func(_ context.Context, _ factor.Env, level string) (string, error) {
+			if level == "50us" {
+				level = "10us"
+			}
+			return level, nil
+		},
+	}
+	s := &Setting{name: "host.idle_limit", factor: f, Place: factor.Env{Machine: account{id: "0"}}}
+	for levels, want := range map[string]string{
+		"none,10us": "", "none,50us": "", "10us,none,50us": "10us and 50us are one setting on web-1, which reads back 10us: leave one out",
+	} {
+		if got := text(s.check(t.Context(), &study.Study{}, strings.Split(levels, ","))); got != want {
+			t.Errorf("%s: %q, want %q", levels, got, want)
+		}
+	}
+}
+
 func text(err error) string {
 	if err == nil {
 		return ""
