@@ -214,18 +214,21 @@ func (h *host) last() (hoststat.Interval, bool) {
 	return all[len(all)-1], true
 }
 
-// within are the intervals inside a window or, without any, those that are in it for the most
-// part.
+// within are the intervals inside a window or, where they cover less than half of it, all those that are in it for the
+// most part.
 func (h *host) within(w measure.Window, grace float64) (inside []hoststat.Interval) {
 	all, base := h.intervals(), h.shared.base.Seconds()
+	covered := 0.
 	for _, i := range all {
 		if from, to := base+i.At-i.Seconds, base+i.At; from >= w.Cut-1e-3 && to <= w.End+grace {
 			inside = append(inside, i)
+			covered += i.Seconds
 		}
 	}
-	if len(inside) > 0 {
+	if covered >= (w.End-w.Cut)/2 {
 		return inside
 	}
+	inside = nil
 	for _, i := range all { // where reading is slow, an interval may be longer than the window
 		from, to := base+i.At-i.Seconds, base+i.At
 		if common := min(to, w.End) - max(from, w.Cut); common >= i.Seconds/2 || to > w.Cut && to <= w.End+grace {

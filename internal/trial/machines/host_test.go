@@ -120,3 +120,13 @@ func TestWindowOfASlowMachine(t *testing.T) {
 		}
 	}
 }
+
+// A reading just before the end of a load does not stand for the window, although the interval before it begins before the window.
+func TestWindowWithAShortInterval(t *testing.T) {
+	h := &host{shared: &following{}}
+	h.shared.add(&hoststat.Interval{At: 1.2, Seconds: 1.23})
+	h.shared.add(&hoststat.Interval{At: 1.201, Seconds: .001})
+	if got := h.within(measure.Window{End: 1.21}, .1); len(got) != 2 {
+		t.Errorf("%d intervals, want both", len(got))
+	}
+}
