@@ -3,6 +3,7 @@ package browsertest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -83,9 +84,16 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
-// call asks the browser for something and waits for its answer; what else it says
-// meanwhile is kept.
+// call asks the browser for something, which it must not refuse.
 func (b *Browser) call(method string, params map[string]any, result any) {
+	b.t.Helper()
+	if refusal := b.ask(method, params, result); refusal != nil {
+		b.t.Fatalf("%s: %s", method, refusal)
+	}
+}
+
+// ask asks the browser for something and waits for its answer; what else it says meanwhile is kept.
+func (b *Browser) ask(method string, params map[string]any, result any) (refusal []byte) {
 	b.t.Helper()
 	b.id++
 	ask := map[string]any{"id": b.id, "method": method}
@@ -109,14 +117,14 @@ func (b *Browser) call(method string, params map[string]any, result any) {
 			continue
 		}
 		if m.Error != nil {
-			b.t.Fatalf("%s: %s", method, m.Error)
+			return m.Error
 		}
 		if result != nil {
 			if err := json.Unmarshal(m.Result, result); err != nil {
 				b.t.Fatalf("%s: %v", method, err)
 			}
 		}
-		return
+		return nil
 	}
 }
 
@@ -239,17 +247,43 @@ func (b *Browser) Unnamed() (roles []string) {
 // Eval is the value of an expression in the page, or of what it promises.
 func (b *Browser) Eval(expression string, value any) {
 	b.t.Helper()
+	if refusal := b.evaluate(expression, value); refusal != nil {
+		b.t.Fatalf("%s: %s", expression, refusal)
+	}
+}
+
+// Holds reports whether a condition holds in the page. In one that another page is about to replace, it does not.
+func (b *Browser) Holds(condition string) (holds bool) {
+	b.t.Helper()
+	refusal := b.evaluate("Boolean("+condition+")", &holds)
+	for _, gone := range []string{"navigated or closed", "context was destroyed", "Cannot find context", "Cannot find default execution context"} {
+		if bytes.Contains(refusal, []byte(gone)) {
+			return false
+		}
+	}
+	if refusal != nil {
+		b.t.Fatalf("%s: %s", condition, refusal)
+	}
+	return holds
+}
+
+func (b *Browser) evaluate(expression string, value any) (refusal []byte) {
+	b.t.Helper()
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
+	refusal = b.ask("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &answer)
+	if refusal != nil {
+		return refusal
+	}
 	if answer.ExceptionDetails != nil {
-		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
+		return answer.ExceptionDetails
 	}
 	if err := json.Unmarshal(answer.Result.Value, value); err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
+	return nil
 }
 
 // Pictures takes the page in slices that are that many pixels high, no more than most of

@@ -47,9 +47,7 @@ func (s *site) stop() { _ = s.server.Close() }
 func until(t *testing.T, b *browsertest.Browser, what, expression string) {
 	t.Helper()
 	for limit := time.Now().Add(20 * time.Second); ; {
-		holds := false
-		b.Eval("Boolean("+expression+")", &holds)
-		if holds {
+		if b.Holds(expression) {
 			return
 		}
 		if time.Now().After(limit) {
