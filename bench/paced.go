@@ -38,8 +38,11 @@ func paced() ([]result, error) {
 	const what, tick = "web at 2,000/s, tick of 1 ms: ", time.Millisecond
 	var with, spinning []map[string]float64
 	for range rounds {
-		for of, level := range map[*[]map[string]float64]string{&with: tick.String(), &spinning: "0s"} {
-			d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": level, "connections": "32"}, Length: turn}
+		for _, c := range []struct {
+			tick time.Duration
+			of   *[]map[string]float64
+		}{{tick, &with}, {0, &spinning}} {
+			d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": c.tick.String(), "connections": "32"}, Length: turn}
 			turns, err := d.turns(1, func(values map[string]float64) error {
 				if values["errors"] > 0 {
 					return fmt.Errorf("%g operations failed", values["errors"])
@@ -49,7 +52,7 @@ func paced() ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			*of = append(*of, turns...)
+			*c.of = append(*c.of, turns...)
 		}
 	}
 	for i, v := range with {

@@ -34,13 +34,15 @@ func checkEnergy(ctx context.Context, s *session, total *Needs) error {
 		}
 	}
 	_, err := machines.OpenEnergy(ctx, os.DirFS("/"), own)
-	if err != nil && own == nil {
+	switch {
+	case err != nil && own == nil:
 		return fmt.Errorf("metric %s: %w", decides, err)
-	}
-	if err == nil && own != nil && own.Command != "" {
+	case err != nil:
+		return err
+	case own != nil && own.Command != "":
 		total.Changes = append(total.Changes, fmt.Sprintf("runs `%s` here every %s for the energy", own.Command, parameter.Duration(own.Every)))
 	}
-	return err
+	return nil
 }
 
 // metering is a trial with the energy of its load.

@@ -73,7 +73,7 @@ func (t tiling) managedIn(began time.Time, w measure.Window) (all []tile.Managed
 
 // wattsIn is the mean power in a window of a load that began at an instant; 0 where it is unknown.
 func (t tiling) wattsIn(began time.Time, w measure.Window) float64 {
-	watts, err := metering(t).wattsIn(began, w)
+	watts, err := metering{t.of}.wattsIn(began, w)
 	if err != nil {
 		return 0
 	}

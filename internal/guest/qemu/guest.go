@@ -47,6 +47,8 @@ type Guest struct {
 	process *process
 	monitor *qmp.Monitor
 
+	snapshots sync.Mutex // one at a time
+
 	killed   atomic.Bool
 	stopping sync.Once
 	stopped  error

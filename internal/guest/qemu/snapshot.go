@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,22 +14,27 @@ import (
 )
 
 // Snapshot takes a snapshot of all writable disks at one point in time, without memory, and removes it again. Meanwhile the running guest writes
-// to overlays, whose data is then merged into the disks. A guest without a writable disk is refused. After an error of the merge the guest goes on
-// with its overlays, until it stops.
+// to overlays, whose data is then merged into the disks. Of several at once, one waits for the other. A guest without a writable disk is refused.
+// After an error of the merge the guest goes on with its overlays until it stops, and has no other snapshot.
 func (g *Guest) Snapshot(ctx context.Context) error {
+	g.snapshots.Lock()
+	defer g.snapshots.Unlock()
 	layers := g.overlays()
 	if len(layers) == 0 {
 		return fmt.Errorf("take a snapshot of guest %s: it has no writable disk", g.Name())
 	}
 	var actions []any
 	for _, o := range layers {
+		if _, err := os.Lstat(o.file); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("take a snapshot of guest %s: %s of an earlier one is there: start the guest again, and remove it", g.Name(), o.file)
+		}
 		actions = append(actions, map[string]any{"type": "blockdev-snapshot-sync", "data": map[string]any{
 			"node-name": o.disk, "snapshot-file": o.file, "snapshot-node-name": o.node, "format": "qcow2",
 		}})
 	}
 	if err := g.monitor.Execute(ctx, "transaction", map[string]any{"actions": actions}, nil); err != nil {
 		for _, o := range layers {
-			_ = os.Remove(o.file) // perhaps made, and used by nobody
+			_ = os.Remove(o.file) // it was not there before, and no disk uses it
 		}
 		return fmt.Errorf("take a snapshot of guest %s: %w", g.Name(), err)
 	}

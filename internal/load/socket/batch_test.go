@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/load/loadtest"
 )
 
-// message is a control message of some data.
+// message is a control message (cmsg(3)) with some numbers.
 func message(level, kind int32, data ...uint64) []byte {
 	m := make([]byte, syscall.SizeofCmsghdr)
 	for _, d := range data {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -59,12 +61,30 @@ func TestSnapshot(t *testing.T) {
 			}
 			before := running(t, b)
 			n := writes(t, m, func(written int) bool {
-				if err := b.Operate(t.Context(), platform.Snapshot, m, platform.Group{}); err != nil {
+				both := make(chan error, 2)
+				for range cap(both) {
+					go func() { both <- b.Operate(t.Context(), platform.Snapshot, m, platform.Group{}) }()
+				}
+				if err := errors.Join(<-both, <-both); err != nil {
 					t.Error(err)
 					return false
 				}
 				return written < 5
 			})
+			beside := filepath.Dir(m.slot.home.File(spec.DataImage))
+			if filter != spec.NoServer {
+				beside = m.running.qemu.Dir()
+			}
+			kept := filepath.Join(beside, m.running.qemu.Name()+"-overlay0.qcow2")
+			if err := os.WriteFile(kept, []byte("data of an earlier overlay"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Operate(t.Context(), platform.Snapshot, m, platform.Group{}); err == nil || !strings.Contains(err.Error(), "of an earlier one is there") {
+				t.Errorf("beside an overlay: %v", err)
+			}
+			if err := os.Remove(kept); err != nil {
+				t.Errorf("the overlay of an earlier snapshot has gone: %v", err)
+			}
 			m.mu.Lock()
 			err := m.down(t.Context())
 			m.mu.Unlock()
@@ -77,7 +97,8 @@ func TestSnapshot(t *testing.T) {
 				}
 			}
 			left, err := filepath.Glob(filepath.Join(b.home.Path, "*", "*.qcow2"))
-			if err != nil || len(left) > 0 || running(t, b) != before {
+			below, failed := filepath.Glob(filepath.Join(b.home.Path, "*", "*", "*.qcow2"))
+			if left = append(left, below...); errors.Join(err, failed) != nil || len(left) > 0 || running(t, b) != before {
 				t.Errorf("%v are left, %v", left, err)
 			}
 		})
