@@ -11,26 +11,26 @@ import (
 // batch has a thread sleep through a tick whatever arrives: one wake-up then sends all operations that are due and reads all responses that
 // came. The kernel stamps what it receives, so that the sleep is no part of a response time. The zero value never sleeps so.
 type batch struct {
-	tick     time.Duration
-	stamps   bool // the sockets ask for stamps
-	stamped  bool // what was read last had one
-	occupied int  // links with operations in flight
-	hurry    bool // the next wait ends with the next event
-	reader   stampedReader
+	tick      time.Duration
+	stamps    bool // the sockets ask for stamps
+	stamped   bool // what was read last had one
+	occupied  int  // links with operations in flight
+	nextEvent bool // the next wait ends with the next event
+	reader    stampedReader
 }
 
-// bulky is the size of a read from which a sleep is too long for the connection: the peer may wait for room in the receive buffer.
-const bulky = 32 << 10
+// largeRead is the size of a read from which a sleep is too long for the connection: the peer may wait for room in the receive buffer.
+const largeRead = 32 << 10
 
 // wait waits for events. Where an operation is due within a tick, it sleeps until then and looks for them. Several operations in flight on a
 // connection would have one stamp for all responses, and an operation that waits for a free slot must get it at once: it waits for events then.
 func (b *batch) wait(poll *poller, most time.Duration, under int, full bool) []syscall.EpollEvent {
-	if b.stamped && !b.hurry && most <= b.tick && under > 0 && under == b.occupied && !full {
-		nap(most)
+	if b.stamped && !b.nextEvent && most <= b.tick && under > 0 && under == b.occupied && !full {
+		sleep(most)
 		most = 0
 	}
 	events := poll.wait(most)
-	b.hurry = len(events) == cap(events) // there may be more
+	b.nextEvent = len(events) == cap(events) // there may be more
 	return events
 }
 
@@ -54,7 +54,7 @@ func (b *batch) read(l *link, buffer []byte, patient bool, c *clock) (n int, now
 	if n <= 0 || errno != 0 {
 		return n, now, now, errno
 	}
-	b.stamps = n < bulky
+	b.stamps = n < largeRead
 	if b.stamped = b.stamps && stamp != 0; !b.stamped {
 		return n, now, now, 0
 	}
@@ -63,8 +63,8 @@ func (b *batch) read(l *link, buffer []byte, patient bool, c *clock) (n int, now
 
 const monotonic = 1 // CLOCK_MONOTONIC
 
-// nap sleeps. Like other waits it bypasses Go's scheduler only if it is brief.
-func nap(d time.Duration) {
+// sleep suspends the thread. Like other waits it bypasses Go's scheduler only if it is brief.
+func sleep(d time.Duration) {
 	span := syscall.NsecToTimespec(int64(d))
 	if d > brief {
 		_, _, _ = syscall.Syscall6(syscall.SYS_CLOCK_NANOSLEEP, monotonic, 0, uintptr(unsafe.Pointer(&span)), 0, 0, 0)

@@ -85,7 +85,7 @@ func TestStampedRead(t *testing.T) {
 			}
 		}
 		sent := time.Now().UnixNano()
-		nap(20 * time.Millisecond)
+		sleep(20 * time.Millisecond)
 		var n int
 		var stamp int64
 		var errno syscall.Errno

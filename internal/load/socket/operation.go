@@ -208,7 +208,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	}
 	l.rest = l.rest[:0]
 	if len(left) > 0 && t.stream {
-		t.batch.hurry = true
+		t.batch.nextEvent = true
 		l.rest = append(l.rest, left...)
 	}
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {

@@ -114,7 +114,7 @@ func precise() {
 // between ticks can be a real-time thread; a spinning one would starve others.
 func prefer(sleeps bool) {
 	const before = -15
-	if sleeps && schedule(0, realTime) == 0 {
+	if sleeps && schedule(0, fifo) == 0 {
 		return
 	}
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, before)

@@ -13,9 +13,9 @@ import (
 
 // The policies of sched(7).
 const (
-	ordinary = 0
-	realTime = 1 // SCHED_FIFO
-	inTurns  = 2 // SCHED_RR: one that computes for long does not keep the others from their CPU for good
+	other      = 0 // SCHED_OTHER
+	fifo       = 1 // SCHED_FIFO
+	roundRobin = 2 // SCHED_RR: one that computes for long does not keep the others from their CPU for good
 
 	resetOnFork = 0x40000000 // servers and other programs that a thread starts are ordinary
 )
@@ -41,7 +41,7 @@ func elevate() (back func()) {
 	defer e.mu.Unlock()
 	if e.loads++; e.loads == 1 {
 		e.stop, e.ended = make(chan struct{}), make(chan struct{})
-		change(ordinary, inTurns)
+		change(other, roundRobin)
 		go e.keep(e.stop, e.ended)
 	}
 	return sync.OnceFunc(e.back)
@@ -58,7 +58,7 @@ func (e *elevation) keep(stop, ended chan struct{}) {
 		case <-stop:
 			return
 		case <-tick.C:
-			change(ordinary, inTurns)
+			change(other, roundRobin)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (e *elevation) back() {
 	if e.loads--; e.loads == 0 {
 		close(e.stop)
 		<-e.ended
-		change(inTurns, ordinary)
+		change(roundRobin, other)
 	}
 }
 
@@ -93,7 +93,7 @@ func change(from, to uintptr) {
 // schedule gives a thread a policy, 0 being the caller's, at the lowest priority of it.
 func schedule(thread int, policy uintptr) syscall.Errno {
 	priority := [1]int32{} // struct sched_param
-	if policy != ordinary {
+	if policy != other {
 		priority[0] = 1
 		policy |= resetOnFork
 	}

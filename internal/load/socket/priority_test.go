@@ -41,13 +41,13 @@ func TestElevate(t *testing.T) {
 	first()
 	between := policies(t)
 	second()
-	if during[inTurns] == 0 {
+	if during[roundRobin] == 0 {
 		t.Skipf("this user may have no real-time threads: %v", during)
 	}
-	if between[inTurns] == 0 {
+	if between[roundRobin] == 0 {
 		t.Errorf("when the first of two loads has ended, threads have the policies %v", between)
 	}
-	if after := policies(t); after[inTurns] > 0 || after[ordinary] == 0 {
+	if after := policies(t); after[roundRobin] > 0 || after[other] == 0 {
 		t.Errorf("afterwards threads have the policies %v", after)
 	}
 }
@@ -57,12 +57,12 @@ func TestProgramsStartedDuringALoad(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer elevate()()
-	for _, policy := range []uintptr{inTurns, realTime} {
+	for _, policy := range []uintptr{roundRobin, fifo} {
 		if errno := schedule(0, policy); errno != 0 {
 			t.Skipf("this user may have no real-time threads: %v", errno)
 		}
 		out, err := exec.CommandContext(t.Context(), "cat", "/proc/self/stat").Output()
-		if errno := schedule(0, ordinary); err != nil || errno != 0 {
+		if errno := schedule(0, other); err != nil || errno != 0 {
 			t.Fatal(err, errno)
 		}
 		const field = 41 // proc(5)
