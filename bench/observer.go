@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/lab"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/machines"
 )
 
 const (
@@ -142,7 +143,7 @@ func (s *sums) compare(ended <-chan error) (effects, costs []float64, readings i
 				if reads == 0 {
 					return
 				}
-				f := &trace.Follower{Reader: reader, Every: 500 * time.Millisecond / observerDose, Share: .003 * observerDose}
+				f := &trace.Follower{Reader: reader, Every: 500 * time.Millisecond / observerDose, Share: machines.SampleShare * observerDose}
 				f.Begin()
 				f.Run(stop, func(*hoststat.Interval) { readings++ })
 			}()

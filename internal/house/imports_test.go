@@ -46,7 +46,7 @@ var allowed = map[string]string{
 	"internal/platforms/clustersim":     "cluster/replay cluster/replay/strategy cluster/scenario cluster/snapshot factor measure parameter platform platforms/virtual",
 	"internal/platforms/group":          "parameter platform",
 	"internal/platforms/guest":          "agent/remote charset guest/capacity guest/diskserver guest/folder guest/provision guest/hardware guest/inspect guest/layout guest/qemu guest/relay guest/spec guest/supply guest/view guest/vswitch guest/memcheck guest/rbd load parameter platform platforms/group",
-	"internal/platforms/libvirt":        "agent/remote guest/folder guest/provision guest/hardware guest/layout guest/qemu guest/spec guest/supply guest/view libvirt parameter platform",
+	"internal/platforms/libvirt":        "agent/remote guest/capacity guest/folder guest/provision guest/hardware guest/layout guest/qemu guest/spec guest/supply guest/view libvirt parameter platform platforms/group",
 	"internal/platforms/vsphere":        "agent/fabric agent/optical agent/remote agent/tether connection guest/disk guest/folder guest/provision guest/hardware guest/layout guest/spec guest/supply guest/view live parameter platform platforms/group vsphere/appliance",
 	"internal/parameter/parametertest":  "parameter",
 	"internal/platforms/platformtest":   "factor load measure parameter platform",

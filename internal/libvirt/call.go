@@ -38,9 +38,12 @@ const (
 	procSnapshotDelete   = 193
 	procState            = 212
 	procUndefineFlags    = 231
+	procBlockJobAbort    = 237
+	procBlockJobInfo     = 238
 	procSetMetadata      = 264
 	procListAll          = 273
 	procPoolVolumes      = 282 // virStoragePoolListAllVolumes
+	procBlockCommit      = 290
 	procOpenChannel      = 296
 	procJobStatistics    = 298
 	procMigrateBegin     = 302 // these are virDomainMigrateBegin3Params and so on

@@ -50,10 +50,27 @@ type controller struct {
 	Driver *driver `xml:"driver"`
 }
 
+// Targets are the names by which libvirt knows the disks of a domain, such as vda, in their order.
+func Targets(disks []Disk) (names []string) {
+	scsi, blk := 0, 0
+	for _, k := range disks {
+		switch k.Controller {
+		case VirtioSCSI:
+			names = append(names, letters("sd", scsi))
+			scsi++
+		default:
+			names = append(names, letters("vd", blk))
+			blk++
+		}
+	}
+	return names
+}
+
 // attach adds disks.
 func (d *domain) attach(s Shape, w Wiring) {
-	scsi, blk := 0, 0
-	for _, k := range s.Disks {
+	scsi := 0
+	names := Targets(s.Disks)
+	for i, k := range s.Disks {
 		thread := 0
 		if k.IOThread {
 			d.IOThreads++
@@ -63,12 +80,11 @@ func (d *domain) attach(s Shape, w Wiring) {
 		switch k.Controller {
 		case VirtioSCSI: // each disk has a controller, as with plain QEMU
 			d.Controllers = append(d.Controllers, controller{"scsi", scsi, "virtio-scsi", &driver{Queues: k.Queues, IOThread: thread}})
-			x.Target, x.Address = target{letters("sd", scsi), "scsi"}, &driveAddress{"drive", scsi}
+			x.Target, x.Address = target{names[i], "scsi"}, &driveAddress{"drive", scsi}
 			scsi++
 		default:
 			x.Driver.Queues, x.Driver.IOThread = k.Queues, thread
-			x.Target = target{letters("vd", blk), "virtio"}
-			blk++
+			x.Target = target{names[i], "virtio"}
 		}
 		d.Disks = append(d.Disks, x)
 	}

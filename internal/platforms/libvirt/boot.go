@@ -22,6 +22,8 @@ import (
 type running struct {
 	spec    spec.Guest // that it was booted with
 	domain  libvirt.Domain
+	conn    *libvirt.Conn // on which the domain's life hangs
+	disks   []hardware.Disk
 	far     *remote.Machine
 	channel *libvirt.Conn // carries the agent's channel
 	chosen  qemu.Chosen
@@ -32,25 +34,31 @@ type running struct {
 // boot starts the VM. Its disk stays from boot to boot. A VM that does not answer is started
 // once more, which its facts tell.
 func (m *machine) boot(ctx context.Context) error {
-	c, err := m.dial(ctx)
-	if err != nil {
-		return err
-	}
 	r := &running{spec: m.Spec()}
-	if r.chosen, err = m.files.supply.Accelerator(ctx, r.spec); err != nil {
+	if err := m.bed.capacity.Claim(m.claim(r.spec)); err != nil {
 		return err
 	}
-	disks, err := m.files.disks(ctx, r.spec)
+	leave, err := m.bed.enter(ctx)
 	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.conn, err = m.dial(ctx); err != nil {
+		return err
+	}
+	if r.chosen, err = m.bed.files.supply.Accelerator(ctx, r.spec); err != nil {
+		return err
+	}
+	if r.disks, err = m.bed.files.disks(ctx, m.home, r.spec); err != nil {
 		return err
 	}
 	const attempts = 2
 	for n := 1; ; n++ {
-		text, err := m.describe(ctx, r, disks)
+		text, err := m.describe(ctx, r)
 		if err != nil {
 			return err
 		}
-		err = m.start(ctx, c, r, text)
+		err = m.start(ctx, r, text)
 		if err == nil {
 			break
 		}
@@ -60,24 +68,27 @@ func (m *machine) boot(ctx context.Context) error {
 		r.failed = append(r.failed, err.Error())
 	}
 	m.running = r
-	if err := m.prepare(ctx, r.far, disks); err != nil {
+	if pid, err := processOf(os.DirFS("/proc"), r.domain); err == nil { // else its memory counts twice, as claimed and as used
+		m.bed.capacity.Started(m.number, pid)
+	}
+	if err := m.prepare(ctx, r.far, r.disks); err != nil {
 		return errors.Join(err, m.down(ctx))
 	}
 	return nil
 }
 
 // describe writes the domain's XML. Each domain has a name of its own.
-func (m *machine) describe(ctx context.Context, r *running, disks []hardware.Disk) (string, error) {
+func (m *machine) describe(ctx context.Context, r *running) (string, error) {
 	shape, err := r.spec.Shape("plimsoll-" + rand.Text()[:8])
 	if err != nil {
 		return "", err
 	}
-	shape.Disks = disks
-	w := hardware.Wiring{Accelerator: r.chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
+	shape.Disks = r.disks
+	w := hardware.Wiring{Accelerator: r.chosen.Accelerator, Dir: m.home.Path, Kernel: m.bed.files.home.File("kernel")}
 	if w.Version, err = m.version(ctx); err != nil {
 		return "", err
 	}
-	if w.Initramfs, err = m.files.initramfs(r.spec); err != nil {
+	if w.Initramfs, err = m.bed.files.initramfs(r.spec); err != nil {
 		return "", err
 	}
 	if w, err = hardware.OnThisHost(w); err != nil {
@@ -93,19 +104,19 @@ func (m *machine) version(ctx context.Context) (hardware.Version, error) {
 }
 
 // start creates the domain and waits for its agent. Where that fails nothing is left of it.
-func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text string) (err error) {
-	console := hardware.ConsoleFile(m.files.home.Path)
+func (m *machine) start(ctx context.Context, r *running, text string) (err error) {
+	console := hardware.ConsoleFile(m.home.Path)
 	// The daemon gives the file to QEMU's user, who may have no right to make one here.
 	if err := os.WriteFile(console, nil, 0o644); err != nil {
 		return fmt.Errorf("create a file for the console: %w", err)
 	}
 	begun := time.Now()
-	if r.domain, err = c.CreateXML(ctx, text, libvirt.AutoDestroy); err != nil {
+	if r.domain, err = r.conn.CreateXML(ctx, text, libvirt.AutoDestroy); err != nil {
 		return err
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(r.spec.Boot))
 	defer cancel()
-	r.channel, r.far, err = join(limit, m.uri, r.domain, hardware.Port)
+	r.channel, r.far, err = join(limit, m.bed.settings.URI, r.domain, hardware.Port)
 	if err == nil {
 		r.boot = time.Since(begun)
 		return nil
@@ -114,7 +125,7 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 		said = bytes.TrimSpace(said)
 		err = fmt.Errorf("%w; the console said: %s", err, said[max(0, len(said)-500):])
 	}
-	return errors.Join(err, destroy(ctx, c, r.domain))
+	return errors.Join(err, destroy(ctx, r.conn, r.domain))
 }
 
 // join opens a channel of a domain that its agent serves, on a connection of its own.

@@ -40,16 +40,14 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	facts, err := versions(ctx, m.conn, m.uri)
+	facts, err := versions(ctx, r.conn, m.bed.settings.URI)
 	if err != nil {
 		return nil, err
 	}
 	facts = append(facts,
 		platform.Fact{Name: "libvirt.domain", Value: r.domain.Name},
 		platform.Fact{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", r.chosen.Accelerator, r.chosen.Why)},
-		platform.Fact{Name: "guest.kernel", Value: m.files.supply.Kernel.Version + " " + m.files.supply.Kernel.Digest},
+		platform.Fact{Name: "guest.kernel", Value: m.bed.files.supply.Kernel.Version + " " + m.bed.files.supply.Kernel.Digest},
 		platform.Fact{Name: "guest.processors", Value: layout.Seen(v).String()},
 		platform.Fact{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", r.boot.Seconds())},
 	)
@@ -74,9 +72,7 @@ func (m *machine) Given(ctx context.Context) (g platform.GuestUsage, err error) 
 	if err != nil {
 		return g, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return given(ctx, m.conn, r.domain)
+	return given(ctx, r.conn, r.domain)
 }
 
 // Process is the QEMU of the VM.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/hardware"
@@ -19,6 +20,8 @@ import (
 type files struct {
 	home   *folder.Folder
 	supply supply.Supply
+
+	making sync.Mutex // held to create what VMs share
 }
 
 const folderPrefix = "plimsoll-libvirt-"
@@ -36,6 +39,8 @@ func newFiles(s supply.Supply) (f *files, err error) {
 
 // initramfs is the file that a VM with such settings boots from.
 func (f *files) initramfs(g spec.Guest) (string, error) {
+	f.making.Lock()
+	defer f.making.Unlock()
 	name := f.home.File("initramfs-" + g.Controller)
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
@@ -43,15 +48,17 @@ func (f *files) initramfs(g spec.Guest) (string, error) {
 	return name, f.supply.WriteInitramfs(name, supply.Modules(g), 0o644)
 }
 
-// disks are the one that workloads write to and, where the host has any programs, the one
-// with them.
-func (f *files) disks(ctx context.Context, g spec.Guest) ([]hardware.Disk, error) {
-	data := g.Disk(f.home.Path)
+// disks are the one that workloads write to, in the folder of the VM, and, where the host has any programs, the one
+// with them, which all VMs share.
+func (f *files) disks(ctx context.Context, home *folder.Folder, g spec.Guest) ([]hardware.Disk, error) {
+	data := g.Disk(home.Path)
 	if _, err := os.Stat(data.Path); err != nil {
 		if err := provision.MakeDisk(ctx, data.Path, data.Size); err != nil {
 			return nil, err
 		}
 	}
+	f.making.Lock()
+	defer f.making.Unlock()
 	own := f.home.File("programs.img")
 	if _, err := os.Stat(own); err != nil {
 		kept, err := provision.ProgramDisk(ctx, f.supply.Cache)

@@ -1,4 +1,4 @@
-// Package libvirt is a platform of VMs of a libvirt daemon: one that is made for the study,
+// Package libvirt is a platform of VMs of a libvirt daemon: those that are made for the study,
 // of the same shapes as on platform guest, or an existing domain that has plimsoll's agent on
 // a virtio channel.
 //
@@ -36,6 +36,7 @@ func Kind() platform.Kind {
 		Candidates: spec.Candidates(),
 		Needs:      "libvirt",
 		Name:       machineName,
+		Operations: []string{platform.Deploy, platform.Snapshot},
 		Doc:        "libvirt domain: a transient one booted without a disk image, or one you provide",
 		Defaults:   defaults,
 		Fleeting:   func(settings parameter.Settings) bool { return settings["domain"] == "" },
@@ -51,52 +52,43 @@ func Kind() platform.Kind {
 	}
 }
 
-// testbed is the open platform.
-type testbed struct {
-	settings Settings
-	machine  platform.Machine
-	close    func(ctx context.Context) error
-}
-
-func open(ctx context.Context, s Settings) (*testbed, error) {
+func open(ctx context.Context, s Settings) (platform.Platform, error) {
 	if s.URI == "" {
 		s.URI = os.Getenv("LIBVIRT_DEFAULT_URI")
 	}
 	if s.URI == "" {
 		s.URI = "qemu:///system"
 	}
-	if s.Domain != "" {
-		m := newResident(s)
-		if _, err := m.Up(ctx); err != nil {
-			return nil, errors.Join(err, m.close(ctx))
-		}
-		return &testbed{s, m, m.close}, nil
+	if s.Domain == "" {
+		return newTestbed(ctx, s)
 	}
-	m, err := newMachine(ctx, s.URI, s.Guest)
-	if err != nil {
-		return nil, err
+	m := newResident(s)
+	if _, err := m.Up(ctx); err != nil {
+		return nil, errors.Join(err, m.close(ctx))
 	}
-	return &testbed{s, m, m.close}, nil
+	return &provided{s, m}, nil
 }
 
-// Machine is the VM.
-func (t *testbed) Machine() platform.Machine { return t.machine }
-
-// Scratch is a folder for workloads: on the disk that was made for them, or that of the
-// settings in an existing domain.
-func (t *testbed) Scratch() string {
-	if t.settings.Domain == "" {
-		return spec.Scratch + "/study"
-	}
-	return path.Join(t.settings.Folder, fmt.Sprintf("plimsoll-%d", os.Getuid()))
+// provided is the open platform of an existing domain.
+type provided struct {
+	settings Settings
+	domain   *resident
 }
 
-// goodbye is how long a VM may take to power off.
+// Machine is the domain.
+func (p *provided) Machine() platform.Machine { return p.domain }
+
+// Scratch is a folder for workloads, in that of the settings.
+func (p *provided) Scratch() string {
+	return path.Join(p.settings.Folder, fmt.Sprintf("plimsoll-%d", os.Getuid()))
+}
+
+// goodbye is how long VMs may take to power off.
 const goodbye = 20 * time.Second
 
-// Close ends a VM that was made, and disconnects from an existing one.
-func (t *testbed) Close() error {
+// Close disconnects from the domain.
+func (p *provided) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	return t.close(ctx)
+	return p.domain.close(ctx)
 }

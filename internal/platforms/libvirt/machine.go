@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/capacity"
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
-	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 )
 
@@ -18,8 +19,11 @@ import (
 type machine struct {
 	remote.Lasting
 	*spec.Next
-	uri   string
-	files *files
+	bed    *testbed
+	number int            // among the VMs of the platform, from 1
+	home   *folder.Folder // its disk and console
+
+	snapshots sync.Mutex
 
 	mu      sync.Mutex // guards the fields below
 	conn    *libvirt.Conn
@@ -27,24 +31,15 @@ type machine struct {
 	ended   bool
 }
 
-func newMachine(ctx context.Context, uri string, g spec.Guest) (*machine, error) {
-	if _, err := g.Shape(machineName); err != nil {
-		return nil, err
-	}
-	s, err := supply.Find(g)
-	if err != nil {
-		return nil, err
-	}
-	f, err := newFiles(s)
-	if err != nil {
-		return nil, err
-	}
-	m := &machine{Next: spec.NewNext(machineName, g), uri: uri, files: f}
-	m.Up = m.agent
-	if _, err := m.dial(ctx); err != nil { // so that a daemon that is not there is known at once
-		return nil, errors.Join(err, f.home.Remove())
-	}
-	return m, nil
+// claim is the most that the VM takes of this host.
+func (m *machine) claim(g spec.Guest) capacity.Claim {
+	return capacity.Claim{Number: m.number, Memory: int64(g.Memory), Disk: int64(g.DiskSize), Image: m.home.File(spec.DataImage)}
+}
+
+// Boot boots the VM unless it runs.
+func (m *machine) Boot(ctx context.Context) error {
+	_, err := m.up(ctx)
+	return err
 }
 
 // dial is the connection on which the domain's life hangs.
@@ -56,7 +51,7 @@ func (m *machine) dial(ctx context.Context) (*libvirt.Conn, error) {
 			return m.conn, nil
 		}
 	}
-	c, err := libvirt.Dial(ctx, m.uri)
+	c, err := libvirt.Dial(ctx, m.bed.settings.URI)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +85,7 @@ func (m *machine) up(ctx context.Context) (*running, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
-		return nil, errors.New("the guest: the platform is closed")
+		return nil, fmt.Errorf("guest %s has ended", m.Name())
 	}
 	if m.running != nil {
 		gone := m.running.far.Err() != nil
@@ -98,11 +93,11 @@ func (m *machine) up(ctx context.Context) (*running, error) {
 			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
-			return nil, fmt.Errorf("stop the guest: %w", err)
+			return nil, fmt.Errorf("stop guest %s: %w", m.Name(), err)
 		}
 	}
 	if err := m.boot(ctx); err != nil {
-		return nil, fmt.Errorf("boot a guest through libvirt: %w", err)
+		return nil, fmt.Errorf("boot guest %s through libvirt: %w", m.Name(), err)
 	}
 	return m.running, nil
 }
@@ -114,6 +109,7 @@ func (m *machine) down(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
+	defer m.bed.capacity.Stopped(m.number)
 	var said error
 	if r.far.Err() == nil {
 		said = errors.Join(provision.Unmount(ctx, r.far, spec.Scratch), r.far.End(ctx))
@@ -140,17 +136,18 @@ func destroy(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) error {
 	return err
 }
 
-// close ends the VM for good and removes its files.
-func (m *machine) close(ctx context.Context) error {
+// End ends the VM for good and removes its files.
+func (m *machine) End(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
 	err := m.down(ctx)
 	if err != nil {
-		err = fmt.Errorf("stop the guest: %w", err)
+		err = fmt.Errorf("stop guest %s: %w", m.Name(), err)
 	}
 	if m.conn != nil {
 		err = errors.Join(err, m.conn.Close())
 	}
-	return errors.Join(err, m.files.home.Remove())
+	m.bed.capacity.Release(m.number)
+	return errors.Join(err, m.home.Remove())
 }

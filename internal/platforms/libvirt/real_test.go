@@ -22,7 +22,6 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
-	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
@@ -76,7 +75,7 @@ func TestARealDaemon(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		test func(t *testing.T, l lab)
-	}{{"domains are taken", takesDomains}, {"ends with its maker", endsWithItsMaker}, {"a resident", usesAResident}, {"a machine", isAMachine}} {
+	}{{"domains are taken", takesDomains}, {"ends with its maker", endsWithItsMaker}, {"a resident", usesAResident}, {"groups", hasGroups}, {"a machine", isAMachine}} {
 		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
 	}
 }
@@ -291,9 +290,11 @@ func isOfQEMU(t *testing.T, m platform.Hosted) {
 // lies on it.
 func isAMachine(t *testing.T, l lab) {
 	s := l.settings()
-	m := &machine{Next: spec.NewNext(machineName, s.Guest), uri: s.URI, files: l.files}
-	m.Up = m.agent
-	b := &testbed{s, m, m.close}
+	b, err := newGroups(s, l.files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := b.vms.First()
 	run := func(argv ...string) string { t.Helper(); return platformtest.Do(t, m, argv...) }
 	if got := run("nproc"); got != "2" {
 		t.Errorf("%s vCPUs, want 2", got)

@@ -86,7 +86,7 @@ func (h *host) begin(ctx context.Context, every time.Duration) {
 	}
 	r := hoststat.NewReader(collect.Files(ctx, h.machine))
 	r.Only = collect.FileSources()
-	h.follow(&trace.Follower{Reader: r, Every: every, Share: sampleShare, Slow: true})
+	h.follow(&trace.Follower{Reader: r, Every: every, Share: SampleShare, Slow: true})
 }
 
 // beginHere reads this host in this process.
@@ -94,7 +94,7 @@ func (h *host) beginHere(every time.Duration) {
 	r := hoststat.NewReader(hoststat.Local())
 	r.Parent, r.Focus = os.Getpid(), h.guests
 	h.shared.facts, _ = r.Facts()
-	h.follow(&trace.Follower{Reader: r, Every: every, Share: sampleShare})
+	h.follow(&trace.Follower{Reader: r, Every: every, Share: SampleShare})
 }
 
 // follow takes the first reading, and the others beside the load.
@@ -119,7 +119,7 @@ func (h *host) beginFar(ctx context.Context, carrier platform.Carrier, every tim
 	if err != nil {
 		return !errors.Is(err, errors.ErrUnsupported)
 	}
-	order, err := json.Marshal(trace.Order{Every: every.Seconds(), Share: sampleShare, Members: h.members})
+	order, err := json.Marshal(trace.Order{Every: every.Seconds(), Share: SampleShare, Members: h.members})
 	if err != nil {
 		return false
 	}

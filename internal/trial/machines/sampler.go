@@ -22,9 +22,9 @@ const (
 	// sampleEvery is the shortest time between two samples. A window of ten
 	// seconds has twenty of them, and a mean over it needs no more.
 	sampleEvery = 500 * time.Millisecond
-	// sampleShare is the largest part of one CPU that sampling may take: where
+	// SampleShare is the largest part of one CPU that sampling may take: where
 	// reading is slow, it is done less often.
-	sampleShare = 0.0025
+	SampleShare = 0.0025
 	// sampleLast is how long the last sample may take after the load has ended.
 	sampleLast = 5 * time.Second
 )
@@ -131,7 +131,7 @@ func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
 	s.cancel = cancel
 	s.done.Go(func() {
 		for {
-			wait := max(every, sampleEvery, time.Duration(float64(cost)/sampleShare))
+			wait := max(every, sampleEvery, time.Duration(float64(cost)/SampleShare))
 			timer := time.NewTimer(wait)
 			select {
 			case <-sampling.Done():

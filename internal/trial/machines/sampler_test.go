@@ -59,8 +59,8 @@ func TestSamplingIsCheap(t *testing.T) {
 		s.Begin(t.Context(), 100*time.Millisecond)
 		<-time.After(60 * time.Second)
 		s.End(t.Context())
-		if spent := float64(reads) * .02 / 60; spent > 1.5*sampleShare {
-			t.Errorf("%d reads take %.2g of the time, want at most %g", reads, spent, sampleShare)
+		if spent := float64(reads) * .02 / 60; spent > 1.5*SampleShare {
+			t.Errorf("%d reads take %.2g of the time, want at most %g", reads, spent, SampleShare)
 		}
 	})
 }
