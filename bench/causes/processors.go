@@ -235,7 +235,7 @@ func clientLimit(s *scene.Scene) (*scene.Meter, error) {
 }
 
 func lock(s *scene.Scene) (*scene.Meter, error) {
-	micro := s.Between(50, 200)
+	micro := s.Between(300, 900)
 	hold := scene.Either(s, micro*s.Between(8, 10)/10, 0)
 	address, err := server(s, scene.Command{}, count("threads", s.Between(12, 32)), fmt.Sprintf("--work=%dus", micro), fmt.Sprintf("--hold=%dus", hold))
 	if err != nil {

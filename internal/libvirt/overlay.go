@@ -16,6 +16,9 @@ const (
 	abortPivot                                           = 2
 )
 
+// stillActive is VIR_ERR_BLOCK_COPY_ACTIVE, of a job that cannot end yet.
+const stillActive = 83
+
 // mergeEvery is how often the progress of a merge is read.
 const mergeEvery = 50 * time.Millisecond
 
@@ -67,11 +70,14 @@ func (i Instance) Merge(ctx context.Context, o Overlay) error {
 	defer every.Stop()
 	for {
 		done, err := i.merged(ctx, o)
-		if err != nil {
-			return wrong(err)
-		}
 		if done {
-			break
+			err = i.pivot(ctx, o)
+			if err == nil {
+				return nil
+			}
+		}
+		if err != nil && code(err) != stillActive {
+			return wrong(err)
 		}
 		select {
 		case <-every.C:
@@ -79,14 +85,16 @@ func (i Instance) Merge(ctx context.Context, o Overlay) error {
 			return wrong(context.Cause(ctx))
 		}
 	}
-	e = encoder{}
+}
+
+// pivot has the domain return to the disk. The error of a job that the domain has written past again in the meantime is stillActive.
+func (i Instance) pivot(ctx context.Context, o Overlay) error {
+	e := encoder{}
 	i.Domain.encode(&e)
 	e.string(o.Disk)
 	e.uint32(abortPivot)
-	if _, err := i.Conn.call(ctx, procBlockJobAbort, e.b); err != nil {
-		return wrong(err)
-	}
-	return nil
+	_, err := i.Conn.call(ctx, procBlockJobAbort, e.b)
+	return err
 }
 
 // merged reports whether all data has been written: the daemon shows a job at its end only when the domain may return to the disk.

@@ -21,8 +21,11 @@ func (s *session) muster(ctx context.Context, levels map[string]string) (machine
 	return s.machines.Gather(ctx, s.bench.Study.ArmGroups(levels), s.driven(levels))
 }
 
-// tilesOf has the machines of so many tiles running: one of every group for each.
+// tilesOf has the machines of so many tiles running: one of every group for each. Those of others end without a service.
 func tilesOf(ctx context.Context, s *session, levels map[string]string, tiles int) (machines.Set, error) {
+	if err := s.tiles.Fit(ctx, tiles); err != nil {
+		return nil, err
+	}
 	groups := s.bench.Study.ArmGroups(levels)
 	for i := range groups {
 		if !groups[i].Twin {

@@ -16,6 +16,8 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
@@ -153,6 +155,65 @@ func TestTilesOfAKnownHost(t *testing.T) {
 		if !strings.HasPrefix(r.Peak.Limiting, "shop of tile ") {
 			t.Errorf("%d tiles are limited by %q", carry, r.Peak.Limiting)
 		}
+	}
+}
+
+// lamps is a platform whose machines have a lamp each as their service. None ends with its lamp on.
+type lamps struct {
+	*site
+	on map[string]bool
+}
+
+func (l *lamps) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
+	for name := range l.on {
+		if n := 0; strings.HasPrefix(name, g.Name+"-") {
+			if _, err := fmt.Sscanf(name, g.Name+"-%d", &n); err != nil || n > g.Machines {
+				return nil, fmt.Errorf("%s ends with its lamp on, %v", name, err)
+			}
+		}
+	}
+	return l.site.Members(ctx, g)
+}
+
+// lamp is on while it runs.
+type lamp struct {
+	shelf
+	of   *lamps
+	name string
+}
+
+func (l lamp) Start(_ context.Context, env service.Env) (service.Instance, error) {
+	l.name = env.Machine.Name()
+	l.of.on[l.name] = true
+	return l, nil
+}
+
+func (l lamp) Stop(context.Context) error {
+	delete(l.of.on, l.name)
+	return nil
+}
+
+// The service of a tile stops before its machine ends, also where the next trial begins with fewer tiles.
+func TestServicesStopBeforeTheirMachinesEnd(t *testing.T) {
+	host := &shared{carry: 3, slow: "shop"}
+	b := tileRig(t, host)
+	with := &lamps{host.site, map[string]bool{}}
+	b.Platform, b.Study.Measure.Blocks, b.Study.Measure.Retries = with, 2, 0
+	for i := range b.Study.Groups {
+		b.Study.Groups[i].Service = &study.Use{Kind: "lamp"}
+	}
+	b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "lamp", Doc: "lights", Speaks: []string{"light"}}, struct{}{},
+		func(struct{}) (service.Service, error) { return lamp{of: with}, nil })}
+	b.Plan = planOf(b.Study, 2)
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+	if len(all) != 2 || !all[0].Valid() || !all[1].Valid() || len(with.on) > 0 {
+		t.Fatalf("%d trials, %d lamps are on", len(all), len(with.on))
+	}
+	if !slices.Contains(host.site.asked, "shop 4") {
+		t.Errorf("there were never 4 tiles: %v", host.site.asked)
 	}
 }
 

@@ -33,6 +33,7 @@ type Services struct {
 // running is the service of one member.
 type running struct {
 	machine, group string
+	tile           int // from 1
 	*serve.Services
 }
 
@@ -42,7 +43,7 @@ func (s *Services) of(m *machines.Member) *running {
 		return s.running[i]
 	}
 	log := func(format string, args ...any) { s.Log(m.Name+": "+format, args...) }
-	return &running{m.Name, m.Group.Name, &serve.Services{Study: s.Study.Alone(m.Group), Plan: s.Plan, Machines: s.Machines, Journal: s.Journal, Log: log}}
+	return &running{m.Name, m.Group.Name, m.Index + 1, &serve.Services{Study: s.Study.Alone(m.Group), Plan: s.Plan, Machines: s.Machines, Journal: s.Journal, Log: log}}
 }
 
 // alone is a member as a set of its own, whose service is that of the study.
@@ -57,7 +58,9 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, members machines.Set
 	if !s.Study.Tiled() {
 		return nil
 	}
-	if err := s.keep(ctx, members); err != nil {
+	if err := s.keep(ctx, func(r *running) bool {
+		return slices.ContainsFunc(members, func(m *machines.Member) bool { return m.Name == r.machine })
+	}); err != nil {
 		return err
 	}
 	for _, m := range members {
@@ -76,11 +79,11 @@ func (s *Services) Start(ctx context.Context, arm plan.Arm, members machines.Set
 	return nil
 }
 
-// keep stops the services of all machines but those of members.
-func (s *Services) keep(ctx context.Context, members machines.Set) error {
+// keep stops all services but some.
+func (s *Services) keep(ctx context.Context, which func(*running) bool) error {
 	var errs []error
 	s.running = slices.DeleteFunc(s.running, func(r *running) bool {
-		if slices.ContainsFunc(members, func(m *machines.Member) bool { return m.Name == r.machine }) {
+		if which(r) {
 			return false
 		}
 		errs = append(errs, r.Stop(ctx))
@@ -89,8 +92,13 @@ func (s *Services) keep(ctx context.Context, members machines.Set) error {
 	return errors.Join(errs...)
 }
 
+// Fit stops the services of all but so many tiles, whose machines may end then.
+func (s *Services) Fit(ctx context.Context, tiles int) error {
+	return s.keep(ctx, func(r *running) bool { return r.tile <= tiles })
+}
+
 // Stop stops all services.
-func (s *Services) Stop(ctx context.Context) error { return s.keep(ctx, nil) }
+func (s *Services) Stop(ctx context.Context) error { return s.Fit(ctx, 0) }
 
 // Check reports whether the service of each member can be started, and adds up their needs.
 func (s *Services) Check(ctx context.Context, arm plan.Arm, members machines.Set) (sum service.Needs, err error) {
