@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,49 +60,62 @@ func (s submission) run() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ours, theirs []float64
+	var ours, theirs, ratios []float64
 	c := contest{service: "spark", protocol: "spark", settings: parameter.Settings{"workers": "2"}}
 	err = c.serve(ctx, func(env workload.Env, _ load.Endpoint) error {
 		env.Machine = p.Machine()
 		if err := l.Prepare(ctx, env); err != nil {
 			return err
 		}
-		for range s.turns {
-			out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == s.kept })
-			if err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: time.Second, Seed: 1}, out); err != nil {
-				return err
+		for turn := range s.turns {
+			mean, discarded, trainings := 0., 0, []float64(nil)
+			sides := []func() error{
+				func() (err error) { mean, discarded, err = s.trained(ctx, env, l); return err },
+				func() (err error) { trainings, err = s.submitted(ctx, env, l); return err },
 			}
-			ours = append(ours, out.Values()["train.time"])
-			t, err := s.submitted(ctx, env, l, int(out.Values()["discarded"]))
-			if err != nil {
-				return err
+			if turn%2 == 1 { // so that neither is always the later
+				slices.Reverse(sides)
 			}
-			theirs = append(theirs, t)
+			for _, side := range sides {
+				if err := side(); err != nil {
+					return err
+				}
+			}
+			ours, theirs = append(ours, mean), append(theirs, measure.Mean(trainings[discarded:][:s.kept]))
+			ratios = append(ratios, ours[turn]/theirs[turn])
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return []result{{fmt.Sprintf("k-means of %d x 20 on 2 workers: time of a training", s.rows), measured.Middle(ours), "spark-submit", measured.Middle(theirs), "s"}}, nil
+	slices.Sort(ratios)
+	return []result{{fmt.Sprintf("k-means of %d x 20 on 2 workers: time of a training; ratios of %d turns %.3g to %.3g", s.rows, s.turns, ratios[0], ratios[len(ratios)-1]), measured.Middle(ours), "spark-submit", measured.Middle(theirs), "s"}}, nil
 }
 
-// submitted is the mean time of a training by spark-submit, after as many as plimsoll dropped.
-func (s submission) submitted(ctx context.Context, env workload.Env, l workload.Load, dropped int) (float64, error) {
+// trained is the mean time of a training by plimsoll, after those that it discarded.
+func (s submission) trained(ctx context.Context, env workload.Env, l workload.Load) (mean float64, discarded int, err error) {
+	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == s.kept })
+	err = l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: time.Second, Seed: 1}, out)
+	return out.Values()["train.time"], int(out.Values()["discarded"]), err
+}
+
+// submitted are the times of trainings by spark-submit.
+func (s submission) submitted(ctx context.Context, env workload.Env, l workload.Load) ([]float64, error) {
 	argv, err := sparkml.Submission(ctx, env, l, s.dropped+s.kept)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var told bytes.Buffer
 	cmd.Dir, cmd.Stderr = env.Dir, &told
 	printed, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("spark-submit: %w: %s", err, told.Bytes()[max(0, told.Len()-2000):])
+		return nil, fmt.Errorf("spark-submit: %w: %s", err, told.Bytes()[max(0, told.Len()-2000):])
 	}
 	times := sparkml.Trainings(printed)
 	if len(times) != s.dropped+s.kept {
-		return 0, fmt.Errorf("spark-submit trained %d times", len(times))
+		return nil, fmt.Errorf("spark-submit trained %d times", len(times))
 	}
-	return measure.Mean(times[dropped:][:s.kept]), nil
+	return times, nil
 }

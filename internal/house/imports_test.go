@@ -275,7 +275,7 @@ var allowed = map[string]string{
 	"internal/guest/inspect":            "guest/qmp guest/view platform",
 	"internal/guest/view":               "platform",
 	"internal/guest/capacity":           "platform",
-	"internal/guest/qemu":               "guest/hardware guest/inspect guest/kernel guest/qmp",
+	"internal/guest/qemu":               "guest/hardware guest/inspect guest/kernel guest/pages guest/qmp",
 	"internal/guest/initramfs":          "guest/kernel guest/unpack",
 	"internal/libvirt":                  "",
 	"internal/live":                     "cluster cluster/policy cluster/topology",
@@ -368,6 +368,7 @@ var allowed = map[string]string{
 	"bench/desktops":                    "catalog load measure parameter platforms/local workload",
 	"bench/causes/program":              "",
 	"bench/causes/scene":                "",
+	"bench/guests":                      "agent/remote guest/hardware guest/initramfs guest/kernel guest/pages guest/qemu",
 	"bench/hci":                         "catalog finding lab load measure parameter platforms/local service service/ceph trial",
 	"bench/inference":                   "images images/cifar images/cifar/included service/classifier",
 	"bench/listing":                     "collect history/historytest",
@@ -405,7 +406,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene bench/networks internal/console internal/platforms/local internal/guest/qemu internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/router internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
+	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene bench/networks internal/console internal/platforms/local internal/guest/qemu internal/guest/pages internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/router internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
 }
 
 func rule(folder string) (string, bool) {

@@ -71,7 +71,7 @@ func (s Shape) machine(w Wiring) []string {
 	if len(s.Persistent) > 0 {
 		machine += ",nvdimm=on"
 	}
-	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
+	if s.ownBackend() {
 		machine += ",memory-backend=mem0"
 	}
 	accelerator := "kvm"
@@ -98,7 +98,7 @@ func (s Shape) memory() []string {
 		size += fmt.Sprintf(",slots=%d,maxmem=%dM", len(s.Persistent), most/mib)
 	}
 	args := []string{"-m", size}
-	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
+	if s.ownBackend() {
 		return append(args, "-object", s.backend("mem0", Node{Memory: s.Memory.Size}))
 	}
 	for i, n := range s.NUMA {
@@ -114,12 +114,20 @@ func (s Shape) memory() []string {
 	return args
 }
 
+// ownBackend reports whether all memory is one backend that is not QEMU's default.
+func (s Shape) ownBackend() bool {
+	return s.Memory.Shared || len(s.NUMA) == 0 && s.Memory.HugePage != 0
+}
+
 // backend is the memory backend. With several NUMA nodes of the host, memory is interleaved,
 // as the guest cannot tell local from remote memory.
 func (s Shape) backend(id string, n Node) string {
 	b := fmt.Sprintf("memory-backend-ram,id=%s,size=%dM", id, n.Memory/mib)
 	if h := s.Memory.HugePage; h != 0 {
 		b = fmt.Sprintf("memory-backend-memfd,id=%s,size=%dM,hugetlb=on,hugetlbsize=%dM", id, n.Memory/mib, h/mib)
+	}
+	if s.Memory.Shared {
+		b = fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=/proc/self/fd/%d,size=%dM", id, memory, n.Memory/mib)
 	}
 	for _, h := range n.Host {
 		b += fmt.Sprintf(",host-nodes=%d", h)

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -90,6 +91,8 @@ func (s Shape) checkMemory(Wiring) error {
 		return fmt.Errorf("huge pages of %d bytes: must be 2 MiB or 1 GiB, or 0 for none", m.HugePage)
 	case m.HugePage != 0 && m.Size%m.HugePage != 0:
 		return fmt.Errorf("%d MiB of memory is not a multiple of the huge page size of %d MiB", m.Size/mib, m.HugePage/mib)
+	case m.Shared && (m.HugePage != 0 || len(s.NUMA) > 0):
+		return errors.New("shared memory has neither huge pages nor virtual NUMA nodes")
 	}
 	return nil
 }

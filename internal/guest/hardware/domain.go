@@ -122,7 +122,7 @@ func (s Shape) expressible(w Wiring) error {
 		return errors.New("an incoming migration is libvirt's own to start")
 	case s.VirtualTime != nil:
 		return errors.New("libvirt has no virtual time")
-	case len(s.Persistent) > 0 || len(s.NICs) > 0 || len(s.Pin) > 0 || s.Memory.HugePage != 0:
+	case len(s.Persistent) > 0 || len(s.NICs) > 0 || len(s.Pin) > 0 || s.Memory.HugePage != 0 || s.Memory.Shared:
 		return errors.New("NVDIMMs, network cards, CPU affinity and huge pages are not supported")
 	case slices.ContainsFunc(s.NUMA, func(n Node) bool { return len(n.Host) > 0 }):
 		return errors.New("host NUMA nodes are not supported")

@@ -65,6 +65,8 @@ type Memory struct {
 	Size int64 // bytes, whole MiB
 	// HugePage is the size in bytes of the host's huge pages that back it; 0: base pages.
 	HugePage int64
+	// Shared has the memory in a file that QEMU is given as a descriptor, so that others see it.
+	Shared bool
 }
 
 // Node is a NUMA node of a guest.

@@ -202,7 +202,8 @@ func TestRefusedShapes(t *testing.T) {
 		{"virtual time under KVM", "only TCG counts", func(s *Shape, w *Wiring) { s.CPU.Count, s.VirtualTime, w.Accelerator = 1, &VirtualTime{3}, KVM }},
 		{"virtual time that crawls", "shift 11", func(s *Shape, _ *Wiring) { s.CPU.Count, s.VirtualTime = 1, &VirtualTime{11} }},
 		{"little memory", "a kernel does not boot with less", func(s *Shape, _ *Wiring) { s.Memory.Size = 64 * mib }},
-		{"part of a huge page", "not a multiple of the huge page size", func(s *Shape, _ *Wiring) { s.Memory = Memory{129 * mib, 2 * mib} }},
+		{"part of a huge page", "not a multiple of the huge page size", func(s *Shape, _ *Wiring) { s.Memory = Memory{Size: 129 * mib, HugePage: 2 * mib} }},
+		{"shared huge pages", "has neither huge pages", func(s *Shape, _ *Wiring) { s.Memory = Memory{512 * mib, 2 * mib, true} }},
 		{"odd huge page", "huge pages of 4096 bytes", func(s *Shape, _ *Wiring) { s.Memory.HugePage = 4096 }},
 		{"vCPU without node", "vCPU 3 is in no NUMA node", func(s *Shape, _ *Wiring) { s.NUMA = []Node{{CPUs: "0-2", Memory: 512 * mib}} }},
 		{"vCPU in two nodes", "or in two nodes", func(s *Shape, _ *Wiring) {

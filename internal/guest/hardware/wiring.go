@@ -29,8 +29,11 @@ type Wiring struct {
 	Incoming          bool   // do not boot: wait for an incoming migration
 }
 
-// monitor is the file descriptor of QEMU's control socket.
-const monitor = 3
+// Descriptors that QEMU is given.
+const (
+	monitor = 3 // its control socket
+	memory  = 4 // the guest's memory, where it is shared
+)
 
 // Port is the name of the virtio port of the control channel, as the guest sees it.
 const Port = "plimsoll"

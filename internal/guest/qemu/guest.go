@@ -46,6 +46,7 @@ type Guest struct {
 
 	process *process
 	monitor *qmp.Monitor
+	memory  *os.File // nil unless it is shared
 
 	snapshots sync.Mutex // one at a time
 
@@ -140,7 +141,14 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	g.process, err = launch(g.options.Binary, g.facts.Arguments, &log{}, theirs)
+	given := []*os.File{theirs}
+	if g.shape.Memory.Shared {
+		if g.memory, err = newMemory(g.shape.Memory.Size); err != nil {
+			return false, errors.Join(err, conn.Close(), theirs.Close())
+		}
+		given = append(given, g.memory)
+	}
+	g.process, err = launch(g.options.Binary, g.facts.Arguments, &log{}, given...)
 	err = errors.Join(err, theirs.Close())
 	if err != nil {
 		return false, errors.Join(err, conn.Close())

@@ -231,11 +231,14 @@ func status(e qmp.Event) string {
 
 func named(name string) func(qmp.Event) bool { return func(e qmp.Event) bool { return e.Name == name } }
 
+// ended reports whether a status is the last of a migration.
+func ended(status string) bool {
+	return slices.Contains([]string{"completed", "failed", "cancelled"}, status)
+}
+
 // finished waits for the end of the transfer on one side.
 func finished(ctx context.Context, m *qmp.Monitor, since int) error {
-	e, _, err := m.Await(ctx, since, func(e qmp.Event) bool {
-		return slices.Contains([]string{"completed", "failed", "cancelled"}, status(e))
-	})
+	e, _, err := m.Await(ctx, since, func(e qmp.Event) bool { return ended(status(e)) })
 	if err != nil {
 		return fmt.Errorf("wait for its end: %w", err)
 	}

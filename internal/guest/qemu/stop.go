@@ -52,17 +52,19 @@ func (g *Guest) clear() error {
 	return err
 }
 
-func (g *Guest) clearProcess() error {
-	if g.process == nil {
-		return nil
+func (g *Guest) clearProcess() (err error) {
+	if g.process != nil {
+		g.process.kill()
 	}
-	g.process.kill()
-	if g.monitor == nil {
-		return nil
+	if f := g.memory; f != nil {
+		g.memory = nil
+		err = f.Close()
 	}
-	m := g.monitor
-	g.monitor = nil
-	return m.Close()
+	if m := g.monitor; m != nil {
+		g.monitor = nil
+		err = errors.Join(err, m.Close())
+	}
+	return err
 }
 
 // forgetSockets removes the sockets of an attempt, before the next.

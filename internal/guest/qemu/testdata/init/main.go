@@ -3,10 +3,13 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -54,9 +57,55 @@ func answer(port *os.File, line string) {
 			}
 		}()
 		fmt.Fprintln(port, `"ok"`)
+	case "sweep":
+		n, _ := strconv.Atoi(argument)
+		memory.pages = make([]byte, n<<20)
+		go memory.sweep()
+		fmt.Fprintln(port, `"ok"`)
+	case "swept":
+		fmt.Fprintf(port, "%q\n", memory.state())
 	case "off":
 		off()
 	}
+}
+
+// swept is memory that is written page by page, with the number of the sweep.
+type swept struct {
+	mu    sync.Mutex
+	pages []byte
+	n     uint64
+}
+
+var memory swept
+
+const page = 4096
+
+func (s *swept) sweep() {
+	for {
+		s.mu.Lock()
+		s.n++
+		s.mu.Unlock()
+		for at := 0; at < len(s.pages); at += page {
+			s.mu.Lock()
+			binary.LittleEndian.PutUint64(s.pages[at:], s.n)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// state is the number of the sweep, and whether the pages are those of it up to one page, and of the sweep before from there.
+func (s *swept) state() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, sound := s.n, true
+	for at := 0; at < len(s.pages); at += page {
+		v := binary.LittleEndian.Uint64(s.pages[at:])
+		if v == now-1 && now == s.n {
+			now = v
+		}
+		sound = sound && v == now
+	}
+	return fmt.Sprintf("%d %v", s.n, sound)
 }
 
 func off() {

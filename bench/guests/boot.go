@@ -1,4 +1,5 @@
-package main
+// Package guests measures what guests cost: their boots, their idleness, and checkpoints of their memory.
+package guests
 
 import (
 	"bytes"
@@ -39,9 +40,9 @@ type program struct {
 	times  []float64
 }
 
-// guests has an init that only answers and plimsoll's agent boot in turn, of the same
+// Booting has an init that only answers and plimsoll's agent boot in turn, of the same
 // kernel under the same QEMU, and then has many stand idle.
-func guests() ([]result, error) {
+func Booting() ([]measured.Result, error) {
 	if _, err := exec.LookPath(qemu.Binary); err != nil {
 		return nil, errors.New("QEMU is not installed: run ./setup test")
 	}
@@ -58,7 +59,7 @@ func guests() ([]result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bare := &program{name: "bare", source: "./internal/guest/qemu/testdata/init", modules: []string{"channel"}, joined: answers}
+	bare := bareInit()
 	agent := &program{name: "agent", source: agentSource, modules: []string{"channel"}, joined: joins}
 	whole := &program{name: "platform", source: agentSource, modules: []string{"channel", "ext4", "virtio_blk"}, joined: joins}
 	all := []*program{bare, agent, whole}
@@ -77,12 +78,17 @@ func guests() ([]result, error) {
 		}
 	}
 	idle, err := idling(dir, k, agent)
-	return append([]result{
-		{"boot to a joined agent", measured.Middle(agent.times), "bare init", measured.Middle(bare.times), "s"},
-		{"boot to a joined agent, with the modules of platform guest", measured.Middle(whole.times), "bare init", measured.Middle(bare.times), "s"},
-		{"initramfs with the agent alone", float64(agent.bytes) / 1e6, "limit", 10, "MB"},
-		{"initramfs with the modules of platform guest", float64(whole.bytes) / 1e6, "limit", 10, "MB"},
+	return append([]measured.Result{
+		{What: "boot to a joined agent", Got: measured.Middle(agent.times), Against: "bare init", Limit: measured.Middle(bare.times), Unit: "s"},
+		{What: "boot to a joined agent, with the modules of platform guest", Got: measured.Middle(whole.times), Against: "bare init", Limit: measured.Middle(bare.times), Unit: "s"},
+		{What: "initramfs with the agent alone", Got: float64(agent.bytes) / 1e6, Against: "limit", Limit: 10, Unit: "MB"},
+		{What: "initramfs with the modules of platform guest", Got: float64(whole.bytes) / 1e6, Against: "limit", Limit: 10, Unit: "MB"},
 	}, idle...), err
+}
+
+// bareInit only answers, and writes memory when it is asked to.
+func bareInit() *program {
+	return &program{name: "bare", source: "./internal/guest/qemu/testdata/init", modules: []string{"channel"}, joined: answers}
 }
 
 // agentSource is the package of the agent, which make builds for size.
@@ -183,7 +189,7 @@ func joins(ctx context.Context, g *qemu.Guest) (io.Closer, error) {
 }
 
 // idling has guests stand idle, and adds up what they take of the host.
-func idling(dir string, k *kernel.Kernel, p *program) (results []result, err error) {
+func idling(dir string, k *kernel.Kernel, p *program) (results []measured.Result, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), idleGuests*guestLimit)
 	defer cancel()
 	var running []*connected
@@ -228,9 +234,9 @@ func idling(dir string, k *kernel.Kernel, p *program) (results []result, err err
 		memory += own
 	}
 	what := fmt.Sprintf("%d idle guests of 256 MiB: ", idleGuests)
-	return []result{
-		{what + "memory of the host", memory / 1e9, "limit", 4, "GB"},
-		{what + "CPU of the host", (after - before) / wait.Seconds(), "limit", 1, "cores"},
+	return []measured.Result{
+		{What: what + "memory of the host", Got: memory / 1e9, Against: "limit", Limit: 4, Unit: "GB"},
+		{What: what + "CPU of the host", Got: (after - before) / wait.Seconds(), Against: "limit", Limit: 1, Unit: "cores"},
 	}, nil
 }
 

@@ -1,0 +1,222 @@
+// Package pages copies what changed in the memory of a guest, page by page, in two steps: Take while the guest is stopped, and Commit
+// when all of its state has been taken. A copy between two commits is that of the last one.
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Size is the number of bytes of a page.
+const Size = 4096
+
+// chunk is the part of the memory, in pages, that one thread compares at a time.
+const chunk = 1024
+
+// mostThreads bounds the threads that compare: a few use all of the bandwidth of memory.
+const mostThreads = 8
+
+// Copy keeps a file equal to the memory of a guest, which is a file too. It finds the pages that changed by comparing: no kernel interface
+// that names them is required. It takes as much memory as the guest has touched, in addition to both files. It is not safe for
+// concurrent use.
+type Copy struct {
+	source   *os.File
+	from, to []byte // both files
+	mirror   []byte // what was taken last
+	held     bitset // pages of the mirror that may differ from zero
+	pending  bitset // pages that were taken and not committed
+}
+
+// New maps two files of the same size, whole pages.
+func New(from, to *os.File) (c *Copy, err error) {
+	size, err := sizeOf(from, to)
+	if err != nil {
+		return nil, err
+	}
+	c = &Copy{source: from, held: newBitset(size / Size)}
+	if c.pending, err = touched(to, size/Size); err != nil { // what another wrote there
+		return nil, err
+	}
+	for _, m := range []struct {
+		into  *[]byte
+		fd    int
+		prot  int
+		flags int
+	}{
+		{&c.from, int(from.Fd()), unix.PROT_READ, unix.MAP_SHARED},
+		{&c.to, int(to.Fd()), unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED},
+		{&c.mirror, -1, unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE},
+	} {
+		if *m.into, err = unix.Mmap(m.fd, 0, size, m.prot, m.flags); err != nil {
+			return nil, errors.Join(fmt.Errorf("map the memory of a guest: %w", err), c.Close())
+		}
+	}
+	return c, nil
+}
+
+// sizeOf is the size of both files.
+func sizeOf(from, to *os.File) (int, error) {
+	a, err := from.Stat()
+	if err != nil {
+		return 0, err
+	}
+	b, err := to.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if a.Size() != b.Size() || a.Size() == 0 || a.Size()%Size != 0 {
+		return 0, fmt.Errorf("copy the memory of a guest: %d bytes to %d: both must be as many whole pages", a.Size(), b.Size())
+	}
+	return int(a.Size()), nil
+}
+
+// Take takes the pages that changed since the last call, and returns their number. The guest must not run meanwhile.
+func (c *Copy) Take() (changed int, err error) {
+	parts, err := c.parts()
+	if err != nil {
+		return 0, err
+	}
+	var next, all atomic.Int64
+	c.parallel(func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(parts) {
+				return
+			}
+			all.Add(int64(c.compare(parts[i])))
+		}
+	})
+	return int(all.Load()), nil
+}
+
+// part is a range of pages that have data in the source, or none.
+type part struct {
+	first, end int
+	hole       bool
+}
+
+// parts divides the source into ranges for threads. Reading a hole would fill it, so that holes are told apart. A part lies within
+// one word of all bitsets at each end.
+func (c *Copy) parts() (all []part, err error) {
+	pages := len(c.mirror) / Size
+	data, err := touched(c.source, pages)
+	if err != nil {
+		return nil, err
+	}
+	for first := 0; first < pages; first += chunk {
+		end := min(first+chunk, pages)
+		for at := first; at < end; {
+			hole := !data.has(at)
+			upTo := at + 1
+			for upTo < end && data.has(upTo) != hole {
+				upTo++
+			}
+			all = append(all, part{at, upTo, hole})
+			at = upTo
+		}
+	}
+	return all, nil
+}
+
+// touched are the pages of a file that have data.
+func touched(f *os.File, pages int) (data bitset, err error) {
+	data = newBitset(pages)
+	for at := int64(0); ; {
+		from, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			return data, nil
+		}
+		if err == nil {
+			at, err = unix.Seek(int(f.Fd()), from, unix.SEEK_HOLE)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find the memory that a guest has touched: %w", err)
+		}
+		data.setRange(int(from/Size), int((at+Size-1)/Size))
+	}
+}
+
+var zero [Size]byte
+
+// compare takes the changed pages of a part.
+func (c *Copy) compare(p part) (changed int) {
+	for i := p.first; i < p.end; i++ {
+		old, now := c.mirror[i*Size:][:Size], zero[:]
+		if !p.hole {
+			now = c.from[i*Size:][:Size]
+		} else if !c.held.has(i) {
+			continue
+		}
+		if string(old) == string(now) {
+			continue
+		}
+		copy(old, now)
+		c.held.set(i)
+		c.pending.set(i)
+		changed++
+	}
+	return changed
+}
+
+// Commit writes all pages that were taken, and returns their number.
+func (c *Copy) Commit() (written int) {
+	c.pending.each(func(i int) {
+		copy(c.to[i*Size:][:Size], c.mirror[i*Size:][:Size])
+		written++
+	})
+	for w := range c.pending {
+		c.pending[w].Store(0)
+	}
+	return written
+}
+
+// Close gives the mappings back.
+func (c *Copy) Close() (err error) {
+	for _, m := range []*[]byte{&c.from, &c.to, &c.mirror} {
+		if *m != nil {
+			err = errors.Join(err, unix.Munmap(*m))
+			*m = nil
+		}
+	}
+	return err
+}
+
+// parallel runs a function on some threads at once.
+func (c *Copy) parallel(do func()) {
+	var done sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), mostThreads) {
+		done.Go(do)
+	}
+	done.Wait()
+}
+
+// bitset is a set of small numbers. Several goroutines may set different numbers.
+type bitset []atomic.Uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) has(i int) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
+
+func (b bitset) set(i int) { b[i/64].Or(1 << (i % 64)) }
+
+func (b bitset) setRange(first, end int) {
+	for i := first; i < end && i < 64*len(b); i++ {
+		b.set(i)
+	}
+}
+
+// each calls a function for all numbers, in order.
+func (b bitset) each(do func(i int)) {
+	for w := range b {
+		for v := b[w].Load(); v != 0; v &= v - 1 {
+			do(64*w + bits.TrailingZeros64(v))
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/guest/pages"
+	"plimsoll/internal/guest/qmp"
+)
+
+// Protected is a running guest with a standby: a QEMU that takes over at the last checkpoint of the guest's memory and devices. Nothing
+// holds back what the guest sends or writes after a checkpoint, so that only guests without disks to write and without networks may be
+// protected. It is not safe for concurrent use.
+type Protected struct {
+	primary, standby *Guest
+	memory           *pages.Copy
+	devices          []byte // their state at the last checkpoint
+}
+
+// Checkpoint is the cost of a checkpoint.
+type Checkpoint struct {
+	Pause   time.Duration // from the order to stop the guest until it was told to go on
+	Devices time.Duration // part of it: to read the state of the devices
+	Search  time.Duration // part of it: to find the pages that changed, and to copy them
+	Pages   int           // that changed since the last checkpoint
+	State   int           // bytes of the state of the devices
+}
+
+// newMemory is a file for the memory of a guest, which ends with the processes that have it open.
+func newMemory(size int64) (*os.File, error) {
+	fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create a file for the guest's memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "guest memory")
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(fmt.Errorf("create a file for the guest's memory: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// Protect starts a standby for a running guest with shared memory, and takes the first checkpoint.
+func Protect(ctx context.Context, g *Guest) (p *Protected, err error) {
+	wrong := func(err error) error { return fmt.Errorf("protect guest %s: %w", g.Name(), err) }
+	if err := protectable(g); err != nil {
+		return nil, wrong(err)
+	}
+	o := g.options
+	o.Incoming = true
+	standby, err := Start(ctx, g.shape, o)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	p = &Protected{primary: g, standby: standby}
+	defer func() {
+		if err != nil {
+			err = errors.Join(wrong(err), p.End(ctx))
+			p = nil
+		}
+	}()
+	if p.memory, err = pages.New(g.memory, standby.memory); err != nil {
+		return p, err
+	}
+	capabilities := map[string]any{"capabilities": []capability{{"events", true}, {"x-ignore-shared", true}}}
+	for _, m := range []*qmp.Monitor{g.monitor, standby.monitor} {
+		if err := m.Execute(ctx, "migrate-set-capabilities", capabilities, nil); err != nil {
+			return p, err
+		}
+	}
+	if err := g.monitor.Execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": maxBandwidth}, nil); err != nil {
+		return p, err
+	}
+	_, err = p.Checkpoint(ctx)
+	return p, err
+}
+
+// protectable is the reason why a guest cannot be protected.
+func protectable(g *Guest) error {
+	if g.memory == nil {
+		return errors.New("its memory is not shared")
+	}
+	if len(g.shape.NICs) > 0 {
+		return errors.New("it has a network, whose packets no checkpoint holds back")
+	}
+	for _, d := range g.shape.Disks {
+		if !d.ReadOnly {
+			return fmt.Errorf("disk %s can be written, and no checkpoint holds writes back", d.Name)
+		}
+	}
+	return nil
+}
+
+// Checkpoint stops the guest, takes the state of its devices and the memory that changed, has it go on, and commits both. After an error
+// the last checkpoint remains, and the guest goes on unless it has ended.
+func (p *Protected) Checkpoint(ctx context.Context) (c Checkpoint, err error) {
+	devices, c, err := p.take(ctx)
+	if err != nil {
+		return c, fmt.Errorf("take a checkpoint of guest %s: %w", p.primary.Name(), err)
+	}
+	p.memory.Commit()
+	p.devices = devices
+	return c, nil
+}
+
+// take is the part of a checkpoint for which the guest is stopped.
+func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err error) {
+	m := p.primary.monitor
+	began := time.Now()
+	defer func() { // also if nobody waits for the answer to the order to stop
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
+		defer cancel()
+		err = errors.Join(err, m.Execute(limit, "cont", nil, nil))
+		c.Pause = time.Since(began)
+	}()
+	if err := m.Execute(ctx, "stop", nil, nil); err != nil {
+		return nil, c, err
+	}
+	from := time.Now()
+	if devices, err = readDevices(ctx, p.primary); err != nil {
+		return nil, c, err
+	}
+	c.Devices, c.State = time.Since(from), len(devices)
+	from = time.Now()
+	c.Pages, err = p.memory.Take()
+	c.Search = time.Since(from)
+	return devices, c, err
+}
+
+// readDevices reads the state of the devices of a stopped guest, as a migration without its memory.
+func readDevices(ctx context.Context, g *Guest) ([]byte, error) {
+	path := filepath.Join(g.wiring.Dir, "devices.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	type stream struct {
+		text []byte
+		err  error
+	}
+	read := make(chan stream, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			read <- stream{nil, err}
+			return
+		}
+		text, err := io.ReadAll(conn)
+		read <- stream{text, errors.Join(err, conn.Close())}
+	}()
+	since := g.monitor.Mark()
+	err = g.monitor.Execute(ctx, "migrate", map[string]any{"uri": "unix:" + path}, nil)
+	if err == nil {
+		err = finished(ctx, g.monitor, since)
+	}
+	if err != nil { // QEMU may not have connected
+		return nil, errors.Join(err, abandon(ctx, g, since), l.Close())
+	}
+	s := <-read
+	return s.text, errors.Join(s.err, l.Close())
+}
+
+// abandon ends a migration that nobody waits for, so that another may begin.
+func abandon(ctx context.Context, g *Guest, since int) error {
+	if g.Err() != nil || ctx.Err() == nil { // there is none any more
+		return nil
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
+	defer cancel()
+	if err := g.monitor.Execute(limit, "migrate_cancel", nil, nil); err != nil {
+		return err
+	}
+	for {
+		var s state
+		if err := g.monitor.Execute(limit, "query-migrate", nil, &s); err != nil {
+			return err
+		}
+		if s.Status == "" || ended(s.Status) {
+			return nil
+		}
+		var err error
+		if _, since, err = g.monitor.Await(limit, since, func(e qmp.Event) bool { return status(e) != "" }); err != nil {
+			return err
+		}
+	}
+}
+
+// Failover kills the guest, so that it never runs beside the standby, and has the standby go on from the last checkpoint. The standby is the
+// guest then; the former one must be stopped.
+func (p *Protected) Failover(ctx context.Context) (*Guest, error) {
+	p.primary.Kill()
+	g := p.standby
+	p.standby = nil
+	if err := errors.Join(p.memory.Close(), resume(ctx, g, p.devices)); err != nil {
+		return nil, errors.Join(fmt.Errorf("fail over to the standby of guest %s: %w", p.primary.Name(), err), g.Stop(ctx))
+	}
+	g.wiring.Incoming = false
+	return g, nil
+}
+
+// resume has a standby go on with such a state of its devices.
+func resume(ctx context.Context, g *Guest, devices []byte) error {
+	path := filepath.Join(g.wiring.Dir, "devices.sock")
+	since := g.monitor.Mark()
+	if err := g.monitor.Execute(ctx, "migrate-incoming", map[string]any{"uri": "unix:" + path}, nil); err != nil {
+		return err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(devices)
+	if err := errors.Join(err, conn.Close()); err != nil {
+		return err
+	}
+	if err := finished(ctx, g.monitor, since); err != nil {
+		return err
+	}
+	return g.monitor.Execute(ctx, "cont", nil, nil)
+}
+
+// End ends the standby. The guest goes on without protection.
+func (p *Protected) End(ctx context.Context) (err error) {
+	if p.standby == nil {
+		return nil
+	}
+	if p.memory != nil {
+		err = p.memory.Close()
+	}
+	return errors.Join(err, p.standby.Stop(ctx))
+}
