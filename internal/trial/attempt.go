@@ -201,6 +201,9 @@ func (a *attempt) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := a.session.tiles.Renew(ctx); err != nil {
+		return err
+	}
 	if err := a.underlay(ctx); err != nil {
 		return err
 	}

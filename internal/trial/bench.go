@@ -322,6 +322,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	}
 	r := s.restorer()
 	s.reporter.say(PhaseRestore, 0, "")
+	err = errors.Join(err, s.tiles.Renew(after))
 	r.Undo(after, s.bench.Study.Most())
 	s.reporter.say(PhaseClean, 0, "")
 	err = errors.Join(err, s.tiles.Stop(after))

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/search"
 )
 
 // schedule names the next trial, and estimates the time that the rest takes.
@@ -125,8 +126,17 @@ func Length(s *study.Study) time.Duration {
 }
 
 // Longest is how long a trial of a study takes whose load comes to no steady state before
-// measure.longest; 0 for a search, whose loads end by themselves.
+// measure.longest, or whose probes all take as long as those at the first rate of a search; 0 for searches whose probes are not longer for their
+// quantiles.
 func Longest(s *study.Study) time.Duration {
+	if p := s.Load.Peak; p != nil {
+		window := s.Measure.Window.Seconds()
+		probe := search.ProbeLength(s, p.Within, p.From, window)
+		if probe <= search.ProbeLength(s, nil, p.From, window) {
+			return 0
+		}
+		return s.Measure.Settle + time.Duration(s.Windows()*float64(probe)) + overhead
+	}
 	if _, searches := s.Load.Sought(); searches {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/effort"
+	"plimsoll/internal/factor"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -193,18 +194,24 @@ func (l lamp) Stop(context.Context) error {
 	return nil
 }
 
-// The service of a tile stops before its machine ends, also where the next trial begins with fewer tiles.
-func TestServicesStopBeforeTheirMachinesEnd(t *testing.T) {
+// lit is a study of tiles on such machines, where three tiles are carried.
+func lit(t *testing.T) (*Bench, *shared, *lamps) {
 	host := &shared{carry: 3, slow: "shop"}
 	b := tileRig(t, host)
 	with := &lamps{host.site, map[string]bool{}}
-	b.Platform, b.Study.Measure.Blocks, b.Study.Measure.Retries = with, 2, 0
+	b.Platform, b.Study.Measure.Retries = with, 0
 	for i := range b.Study.Groups {
 		b.Study.Groups[i].Service = &study.Use{Kind: "lamp"}
 	}
 	b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "lamp", Doc: "lights", Speaks: []string{"light"}}, struct{}{},
 		func(struct{}) (service.Service, error) { return lamp{of: with}, nil })}
-	b.Plan = planOf(b.Study, 2)
+	return b, host, with
+}
+
+// The service of a tile stops before its machine ends, also where the next trial begins with fewer tiles.
+func TestServicesStopBeforeTheirMachinesEnd(t *testing.T) {
+	b, host, with := lit(t)
+	b.Study.Measure.Blocks, b.Plan = 2, planOf(b.Study, 2)
 	if err := b.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +221,29 @@ func TestServicesStopBeforeTheirMachinesEnd(t *testing.T) {
 	}
 	if !slices.Contains(host.site.asked, "shop 4") {
 		t.Errorf("there were never 4 tiles: %v", host.site.asked)
+	}
+}
+
+// The service of a tile stops before a factor restarts its machine.
+func TestServicesStopBeforeTheirMachinesRestart(t *testing.T) {
+	b, _, with := lit(t)
+	size := knob("host.one", nil)
+	set := size.Set
+	size.Set = func(ctx context.Context, env factor.Env, level string) error {
+		if name := env.Machine.Name(); with.on[name] {
+			return fmt.Errorf("%s restarts with its lamp on", name)
+		}
+		return set(ctx, env, level)
+	}
+	b.Catalog.Factors = []factor.Factor{size}
+	b.Study.Factors = []study.Factor{{Name: "host.one", Levels: []string{"on", "off"}, Restart: true}}
+	b.Plan = planOf(b.Study, 1)
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := (&rig{root: filepath.Dir(b.Dir)}).records(t)
+	if len(all) != 2 || !all[0].Valid() || !all[1].Valid() || len(with.on) > 0 {
+		t.Fatalf("%d trials, %d lamps are on", len(all), len(with.on))
 	}
 }
 

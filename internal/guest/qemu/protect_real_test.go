@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/pages"
 )
@@ -66,7 +67,12 @@ func ram(t *testing.T, f *os.File) []byte {
 func TestFailover(t *testing.T) {
 	r := real(t)
 	for _, cpus := range []int{1, 2} {
-		t.Run(fmt.Sprint(cpus, " vCPUs"), func(t *testing.T) { failsOver(t, r, cpus) })
+		t.Run(fmt.Sprint(cpus, " vCPUs"), func(t *testing.T) {
+			if cpus == 1 {
+				effort.Deep(t, "fail over a guest of one vCPU")
+			}
+			failsOver(t, r, cpus)
+		})
 	}
 }
 
@@ -138,6 +144,9 @@ func TestKilledAmidACheckpoint(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "not committed" {
+				effort.Deep(t, "kill QEMU in other steps of a checkpoint")
+			}
 			g, p, l := protected(t, r, 1, "8")
 			before := l.sweep(t)
 			if _, err := p.Checkpoint(t.Context()); err != nil {

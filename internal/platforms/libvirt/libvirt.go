@@ -78,6 +78,11 @@ type provided struct {
 // Machine is the domain.
 func (p *provided) Machine() platform.Machine { return p.domain }
 
+// Members implements platform.Grouped, to say how to have several machines.
+func (p *provided) Members(context.Context, platform.Group) ([]platform.Machine, error) {
+	return nil, &platform.Refused{Err: fmt.Errorf("domain %s is one machine: omit the setting domain to have machines created for the groups", p.settings.Domain)}
+}
+
 // Scratch is a folder for workloads, in that of the settings.
 func (p *provided) Scratch() string {
 	return path.Join(p.settings.Folder, fmt.Sprintf("plimsoll-%d", os.Getuid()))

@@ -215,6 +215,9 @@ func usesAResident(t *testing.T, l lab) {
 			t.Errorf("the host gave %+v, %v", g, err)
 		}
 		isOfQEMU(t, p.Machine().(platform.Hosted))
+		if _, err := p.(platform.Grouped).Members(t.Context(), platform.Group{Name: "web", Machines: 1}); err == nil || !strings.Contains(err.Error(), "omit the setting domain") {
+			t.Errorf("groups in a domain: %v", err)
+		}
 		if _, err := vm.Factors()[0].Get(t.Context(), factor.Env{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the shape of another's domain: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/study"
 	"plimsoll/internal/trial/drive"
 )
 
@@ -52,15 +53,20 @@ func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, err
 	return p, err
 }
 
-// probeLength is long enough for the quantile that is judged, and no longer than a
-// trial may be.
+// probeLength is how long a probe takes.
 func (s *Search) probeLength(want peak.Probe) time.Duration {
-	need := max(want.Seconds, probeBatches*perBatch/(1-deepest(s.limits.within))/want.Rate) / (1 - settling)
-	return min(time.Duration(need*1e9), s.longestProbe())
+	return ProbeLength(s.Study, s.limits.within, want.Rate, want.Seconds)
+}
+
+// ProbeLength is so long that so many seconds count, and that they suffice at a rate for the highest quantile among limits. It is no longer than
+// a trial may be.
+func ProbeLength(s *study.Study, within []study.Limit, rate, seconds float64) time.Duration {
+	need := max(seconds, probeBatches*perBatch/(1-deepest(within))/rate) / (1 - settling)
+	return min(time.Duration(need*1e9), longestProbe(s))
 }
 
 // longestProbe is as long as a trial may be, and leaves room for a confirmation.
-func (s *Search) longestProbe() time.Duration {
-	m := s.Study.Measure
+func longestProbe(s *study.Study) time.Duration {
+	m := s.Measure
 	return max(m.Longest, time.Duration(confirming/(1-settling)*float64(m.Window)))
 }

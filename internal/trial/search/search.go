@@ -90,7 +90,7 @@ func (s *Search) peakSettings() peak.Settings {
 	asked := s.Study.Load.Peak
 	out := peak.Settings{
 		Start: asked.From, Highest: asked.To, Blocks: ladders, Confirmations: confirmations,
-		Longest: (1 - settling) * s.longestProbe().Seconds(),
+		Longest: (1 - settling) * longestProbe(s.Study).Seconds(),
 		Seconds: s.Study.Measure.Window.Seconds(), ConfirmSeconds: confirming * s.Study.Measure.Window.Seconds(),
 		Seed: s.Plan.Seed + uint64(s.At.Arm)*0x9e3779b97f4a7c15,
 	}

@@ -97,6 +97,11 @@ func (s *Services) Fit(ctx context.Context, tiles int) error {
 	return s.keep(ctx, func(r *running) bool { return r.tile <= tiles })
 }
 
+// Renew stops the services of which each trial gets a fresh one, before their machines restart.
+func (s *Services) Renew(ctx context.Context) error {
+	return s.keep(ctx, func(r *running) bool { return !r.Renews() })
+}
+
 // Stop stops all services.
 func (s *Services) Stop(ctx context.Context) error { return s.Fit(ctx, 0) }
 
