@@ -46,15 +46,7 @@ func Booting() ([]measured.Result, error) {
 	if _, err := exec.LookPath(qemu.Binary); err != nil {
 		return nil, errors.New("QEMU is not installed: run ./setup test")
 	}
-	cache, err := kernel.Folder()
-	if err != nil {
-		return nil, err
-	}
-	k, err := kernel.Find(cache)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "pb-") // short, for sockets
+	k, dir, err := place()
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +76,19 @@ func Booting() ([]measured.Result, error) {
 		{What: "initramfs with the agent alone", Got: float64(agent.bytes) / 1e6, Against: "limit", Limit: 10, Unit: "MB"},
 		{What: "initramfs with the modules of platform guest", Got: float64(whole.bytes) / 1e6, Against: "limit", Limit: 10, Unit: "MB"},
 	}, idle...), err
+}
+
+// place is the kernel of guests, and a new folder for them, whose path is short, for sockets.
+func place() (k *kernel.Kernel, dir string, err error) {
+	cache, err := kernel.Folder()
+	if err != nil {
+		return nil, "", err
+	}
+	if k, err = kernel.Find(cache); err != nil {
+		return nil, "", err
+	}
+	dir, err = os.MkdirTemp("", "pb-")
+	return k, dir, err
 }
 
 // bareInit only answers, and writes memory when it is asked to.

@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/bench/measured"
 	"plimsoll/internal/guest/hardware"
-	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/pages"
 	"plimsoll/internal/guest/qemu"
 )
@@ -23,15 +22,7 @@ const (
 
 // Checkpointing is how long checkpoints stop a guest, by its memory and by how much of it the guest writes between two of them.
 func Checkpointing() (all []measured.Result, err error) {
-	cache, err := kernel.Folder()
-	if err != nil {
-		return nil, err
-	}
-	k, err := kernel.Find(cache)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "pb-") // short, for sockets
+	k, dir, err := place()
 	if err != nil {
 		return nil, err
 	}

@@ -250,7 +250,7 @@ func beyond(p *Preview) string {
 	case p.Virtual:
 		return ", simulated in seconds"
 	case p.Longest > p.Estimate.Time && p.Study.Load.Peak != nil:
-		return fmt.Sprintf("; up to %s where probes take longer, for enough operations beyond their quantile", parameter.Duration(p.Longest.Round(time.Second)))
+		return fmt.Sprintf("; up to %s if low rates need longer probes for the quantile", parameter.Duration(p.Longest.Round(time.Second)))
 	case p.Longest > p.Estimate.Time:
 		return fmt.Sprintf("; up to %s where loads do not settle before measure.longest", parameter.Duration(p.Longest.Round(time.Second)))
 	}

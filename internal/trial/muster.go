@@ -23,7 +23,7 @@ func (s *session) muster(ctx context.Context, levels map[string]string) (machine
 
 // tilesOf has the machines of so many tiles running: one of every group for each. Those of others end without a service.
 func tilesOf(ctx context.Context, s *session, levels map[string]string, tiles int) (machines.Set, error) {
-	if err := s.tiles.Fit(ctx, tiles); err != nil {
+	if err := s.tiles.Shrink(ctx, tiles); err != nil {
 		return nil, err
 	}
 	groups := s.bench.Study.ArmGroups(levels)

@@ -2,11 +2,13 @@
 package capacity
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,11 +38,24 @@ type Capacity struct {
 	mu     sync.Mutex
 	claims map[int]Claim
 	pids   map[int]int // of running QEMU processes
+
+	turns chan struct{} // one for each VM that boots
 }
 
 // New is for VMs with their files in a folder.
 func New(folder string, h Host) *Capacity {
-	return &Capacity{folder: folder, host: h, claims: map[int]Claim{}, pids: map[int]int{}}
+	return &Capacity{folder: folder, host: h, claims: map[int]Claim{}, pids: map[int]int{}, turns: make(chan struct{}, runtime.NumCPU())}
+}
+
+// Enter waits for a turn to boot, of as many as this host has CPUs: a VM that boots uses one, and more of them at a time only delay
+// each other.
+func (c *Capacity) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case c.turns <- struct{}{}:
+		return func() { <-c.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // Claim admits VMs, replacing their earlier claims. An error changes nothing.

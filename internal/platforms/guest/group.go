@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -28,7 +27,6 @@ type testbed struct {
 	home     *folder.Folder
 	network  *vswitch.Switch
 	capacity *capacity.Capacity
-	turns    chan struct{} // one for each VM that boots
 	host     *host
 	images   *images
 
@@ -45,7 +43,7 @@ func newTestbed(s supply.Supply, g spec.Guest, on platform.Kind) (*testbed, erro
 	}
 	t := &testbed{
 		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
-		turns: make(chan struct{}, runtime.NumCPU()), host: &host{kind: on},
+		host: &host{kind: on},
 	}
 	t.images = newImages(t.host.machine)
 	if t.vms, err = group.New(machineName, t.taking(g), t.afford); err != nil {
@@ -68,17 +66,6 @@ func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
 		m := &machine{slot: slot{bed: t, number: s.Number, home: home}, Next: spec.NewNext(s.Name, g)}
 		m.Up, m.slot.owner = m.agent, m
 		return m, nil
-	}
-}
-
-// enter waits for a turn to boot: a VM that boots uses a CPU, and more of them at a time
-// only delay each other.
-func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case t.turns <- struct{}{}:
-		return func() { <-t.turns }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
 }
 

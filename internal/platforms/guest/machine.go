@@ -92,7 +92,7 @@ func (m *machine) instance(ctx context.Context) (*instance, error) {
 	if misplaced != nil {
 		return nil, fmt.Errorf("boot %s: %w", described(m.Name()), misplaced)
 	}
-	leave, err := m.slot.bed.enter(ctx)
+	leave, err := m.slot.bed.capacity.Enter(ctx)
 	if err == nil {
 		m.running, err = m.slot.boot(ctx, m.Name(), m.Spec(), image, m.Confinement())
 		leave()

@@ -38,7 +38,7 @@ func (m *machine) boot(ctx context.Context) error {
 	if err := m.bed.capacity.Claim(m.claim(r.spec)); err != nil {
 		return err
 	}
-	leave, err := m.bed.enter(ctx)
+	leave, err := m.bed.capacity.Enter(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/spec"
@@ -21,7 +20,6 @@ type testbed struct {
 	settings Settings
 	files    *files
 	capacity *capacity.Capacity
-	turns    chan struct{} // one for each VM that boots
 }
 
 func newTestbed(ctx context.Context, s Settings) (*testbed, error) {
@@ -44,7 +42,7 @@ func newTestbed(ctx context.Context, s Settings) (*testbed, error) {
 }
 
 func newGroups(s Settings, f *files) (t *testbed, err error) {
-	t = &testbed{settings: s, files: f, capacity: capacity.New(f.home.Path, capacity.ThisHost()), turns: make(chan struct{}, runtime.NumCPU())}
+	t = &testbed{settings: s, files: f, capacity: capacity.New(f.home.Path, capacity.ThisHost())}
 	if t.vms, err = group.New(machineName, t.taking(s.Guest), t.afford); err != nil {
 		return nil, errors.Join(err, f.home.Remove())
 	}
@@ -76,22 +74,12 @@ func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
 	}
 }
 
-// enter waits for a turn to boot: a VM that boots uses a CPU, and more of them at a time only delay each other.
-func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case t.turns <- struct{}{}:
-		return func() { <-t.turns }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
 // Machine is the VM of a study that has only one.
 func (t *testbed) Machine() platform.Machine { return t.vms.First() }
 
 // Members boots or ends VMs of a group until it has as many as it wants.
 func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	settings, err := group.Settings(g, t.settings, func(s *Settings) error { return t.grouped(s) })
+	settings, err := group.Settings(g, t.settings, t.grouped)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +90,7 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 func (t *testbed) grouped(s *Settings) error {
 	s.Guest.Controller = s.Controller
 	if s.Domain != "" || s.URI != t.settings.URI {
-		return errors.New("domain and uri are of the whole study: name them at the platform, and omit domain for several machines")
+		return errors.New("domain and uri apply to the whole study: set them at the platform, or omit domain to have several machines created")
 	}
 	return possible(&s.Guest)
 }

@@ -69,7 +69,7 @@ func hasGroups(t *testing.T, l lab) {
 		t.Errorf("a migration to the same host: %v", err)
 	}
 	web.Settings = map[string]string{"uri": "qemu:///system"}
-	if _, err := b.Members(t.Context(), web); err == nil || !strings.Contains(err.Error(), "of the whole study") {
+	if _, err := b.Members(t.Context(), web); err == nil || !strings.Contains(err.Error(), "apply to the whole study") {
 		t.Errorf("a group of another daemon: %v", err)
 	}
 	if all, err = b.Members(t.Context(), platform.Group{Name: "web", Machines: 1}); err != nil || len(all) != 1 || domains() != 1 {

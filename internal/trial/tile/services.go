@@ -92,8 +92,8 @@ func (s *Services) keep(ctx context.Context, which func(*running) bool) error {
 	return errors.Join(errs...)
 }
 
-// Fit stops the services of all but so many tiles, whose machines may end then.
-func (s *Services) Fit(ctx context.Context, tiles int) error {
+// Shrink stops the services of all but so many tiles, whose machines may end then.
+func (s *Services) Shrink(ctx context.Context, tiles int) error {
 	return s.keep(ctx, func(r *running) bool { return r.tile <= tiles })
 }
 
@@ -103,7 +103,7 @@ func (s *Services) Renew(ctx context.Context) error {
 }
 
 // Stop stops all services.
-func (s *Services) Stop(ctx context.Context) error { return s.Fit(ctx, 0) }
+func (s *Services) Stop(ctx context.Context) error { return s.Shrink(ctx, 0) }
 
 // Check reports whether the service of each member can be started, and adds up their needs.
 func (s *Services) Check(ctx context.Context, arm plan.Arm, members machines.Set) (sum service.Needs, err error) {
