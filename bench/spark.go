@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/bench/measured"
@@ -31,9 +35,9 @@ type submission struct {
 func submitting() (s submission, err error) {
 	f := flag.NewFlagSet("spark", flag.ContinueOnError)
 	f.IntVar(&s.rows, "rows", 400_000, "rows of the data")
-	f.IntVar(&s.turns, "turns", 3, "turns of plimsoll and of spark-submit")
-	f.IntVar(&s.dropped, "dropped", 6, "trainings that do not count at the begin of a turn, while Java compiles")
-	f.IntVar(&s.kept, "kept", 10, "trainings of a turn that count")
+	f.IntVar(&s.turns, "turns", 3, "turns, each with new drivers and clusters")
+	f.IntVar(&s.dropped, "dropped", 10, "trainings of each driver that do not count at the begin of a turn, while Java compiles")
+	f.IntVar(&s.kept, "kept", 20, "trainings of each driver in a turn that count")
 	if len(os.Args) < 3 || os.Args[1] != "spark" || !strings.HasPrefix(os.Args[2], "-") {
 		return s, nil
 	}
@@ -47,75 +51,153 @@ func submitting() (s submission, err error) {
 	return s, nil
 }
 
-// run holds the time of a training by plimsoll against the same script started by spark-submit, in turns on the same
-// cluster.
+// run holds the time of a training, with its test, by plimsoll against the same script started by spark-submit. Each has
+// a cluster of its own, both equal, and they train alternately.
 func (s submission) run() ([]result, error) {
-	ctx := context.Background()
+	var all contrast
+	for turn := range s.turns {
+		one, err := s.turn(context.Background(), turn%2 == 1)
+		if err != nil {
+			return nil, err
+		}
+		all.add(one)
+		fmt.Fprintf(os.Stderr, "turn %d of %d: plimsoll %.4g s, spark-submit %.4g s, ratio %.4g +- %.2g\n", turn+1, s.turns, measured.Middle(one.ours), measured.Middle(one.theirs), one.ratio(), one.deviation())
+	}
+	slices.Sort(all.turns)
+	what := fmt.Sprintf("k-means of %d x 20 on 2 workers: time of a training; ratio %.4g, of %d turns %.4g to %.4g", s.rows, all.ratio(), s.turns, all.turns[0], all.turns[s.turns-1])
+	return []result{{what, measured.Middle(all.ours), "spark-submit", measured.Middle(all.theirs), "s"}}, nil
+}
+
+// contrast are times of trainings in seconds, the two at an index one after the other.
+type contrast struct {
+	ours, theirs []float64
+	turns        []float64 // ratios
+}
+
+func (c *contrast) add(turn contrast) {
+	c.ours, c.theirs = append(c.ours, turn.ours...), append(c.theirs, turn.theirs...)
+	c.turns = append(c.turns, turn.ratio())
+}
+
+// ratio is the geometric mean of the ratios of pairs.
+func (c *contrast) ratio() float64 {
+	sum := 0.
+	for i := range c.ours {
+		sum += math.Log(c.ours[i] / c.theirs[i])
+	}
+	return math.Exp(sum / float64(len(c.ours)))
+}
+
+// deviation is the standard error of the ratio.
+func (c *contrast) deviation() float64 {
+	sum, mean := 0., math.Log(c.ratio())
+	for i := range c.ours {
+		sum += math.Pow(math.Log(c.ours[i]/c.theirs[i])-mean, 2)
+	}
+	n := float64(len(c.ours))
+	return c.ratio() * math.Sqrt(sum/(n-1)/n)
+}
+
+// turn has both train on new clusters. The clusters start in either order, so that neither side always has the later.
+func (s submission) turn(ctx context.Context, swapped bool) (both contrast, err error) {
+	l, err := made("sparkml", parameter.Settings{"rows": strconv.Itoa(s.rows), "partitions": "8", "discards": "0"})
+	if err != nil {
+		return both, err
+	}
+	c := contest{service: "spark", protocol: "spark", settings: parameter.Settings{"workers": "2"}}
+	err = c.serve(ctx, func(first workload.Env, _ load.Endpoint) error {
+		return c.serve(ctx, func(second workload.Env, _ load.Endpoint) error {
+			if swapped {
+				first, second = second, first
+			}
+			both, err = s.alternate(ctx, l, first, second)
+			return err
+		})
+	})
+	return both, err
+}
+
+// alternate has plimsoll and spark-submit train one after the other, by their drivers.
+func (s submission) alternate(ctx context.Context, l workload.Load, own, other workload.Env) (both contrast, err error) {
 	p, err := local.Kind().Open(ctx, nil, 1)
 	if err != nil {
-		return nil, err
+		return both, err
 	}
-	defer p.Close() //nolint:errcheck // the results are there
-	l, err := made("sparkml", parameter.Settings{"rows": strconv.Itoa(s.rows), "partitions": "8", "steady": "1%", "discards": strconv.Itoa(s.dropped)})
+	defer p.Close()                                                           //nolint:errcheck // the results are there
+	own.Machine, other.Machine, other.Dir = p.Machine(), p.Machine(), own.Dir // what one prepares serves both
+	if err := l.Prepare(ctx, own); err != nil {
+		return both, err
+	}
+	peer, err := submit(ctx, other, l)
 	if err != nil {
-		return nil, err
+		return both, err
 	}
-	var ours, theirs, ratios []float64
-	c := contest{service: "spark", protocol: "spark", settings: parameter.Settings{"workers": "2"}}
-	err = c.serve(ctx, func(env workload.Env, _ load.Endpoint) error {
-		env.Machine = p.Machine()
-		if err := l.Prepare(ctx, env); err != nil {
-			return err
+	defer peer.end()
+	if _, err := peer.train(); err != nil { // it is there, and waits
+		return both, err
+	}
+	var failure error
+	out := measure.NewRecorder(func(r *measure.Recorder) bool {
+		took, err := peer.train()
+		failure = errors.Join(failure, err)
+		n := len(r.Intervals())
+		if n > s.dropped {
+			both.ours, both.theirs = append(both.ours, r.Intervals()[n-1].Samples[0].Total.Seconds()), append(both.theirs, took)
 		}
-		for turn := range s.turns {
-			mean, discarded, trainings := 0., 0, []float64(nil)
-			sides := []func() error{
-				func() (err error) { mean, discarded, err = s.trained(ctx, env, l); return err },
-				func() (err error) { trainings, err = s.submitted(ctx, env, l); return err },
-			}
-			if turn%2 == 1 { // so that neither is always the later
-				slices.Reverse(sides)
-			}
-			for _, side := range sides {
-				if err := side(); err != nil {
-					return err
-				}
-			}
-			ours, theirs = append(ours, mean), append(theirs, measure.Mean(trainings[discarded:][:s.kept]))
-			ratios = append(ratios, ours[turn]/theirs[turn])
-		}
-		return nil
+		return err != nil || n == s.dropped+s.kept
 	})
+	err = l.Run(ctx, own, load.Stage{Length: 10 * time.Hour, Interval: time.Second, Seed: 1}, out)
+	return both, errors.Join(err, failure)
+}
+
+// submitted is a driver that spark-submit started.
+type submitted struct {
+	command  *exec.Cmd
+	requests *os.File
+	printed  *bufio.Scanner
+	told     bytes.Buffer
+}
+
+func submit(ctx context.Context, env workload.Env, l workload.Load) (*submitted, error) {
+	pipe := filepath.Join(env.Dir, "requests")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		return nil, err
+	}
+	argv, err := sparkml.Submission(ctx, env, l, pipe)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(ratios)
-	return []result{{fmt.Sprintf("k-means of %d x 20 on 2 workers: time of a training; ratios of %d turns %.3g to %.3g", s.rows, s.turns, ratios[0], ratios[len(ratios)-1]), measured.Middle(ours), "spark-submit", measured.Middle(theirs), "s"}}, nil
-}
-
-// trained is the mean time of a training by plimsoll, after those that it discarded.
-func (s submission) trained(ctx context.Context, env workload.Env, l workload.Load) (mean float64, discarded int, err error) {
-	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == s.kept })
-	err = l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: time.Second, Seed: 1}, out)
-	return out.Values()["train.time"], int(out.Values()["discarded"]), err
-}
-
-// submitted are the times of trainings by spark-submit.
-func (s submission) submitted(ctx context.Context, env workload.Env, l workload.Load) ([]float64, error) {
-	argv, err := sparkml.Submission(ctx, env, l, s.dropped+s.kept)
+	d := &submitted{command: exec.CommandContext(ctx, argv[0], argv[1:]...)}
+	if d.requests, err = os.OpenFile(pipe, os.O_RDWR, 0); err != nil { // for reading too: nobody waits for the other
+		return nil, err
+	}
+	d.command.Dir, d.command.Stderr = env.Dir, &d.told
+	printed, err := d.command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var told bytes.Buffer
-	cmd.Dir, cmd.Stderr = env.Dir, &told
-	printed, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("spark-submit: %w: %s", err, told.Bytes()[max(0, told.Len()-2000):])
+	d.printed = bufio.NewScanner(printed)
+	return d, d.command.Start()
+}
+
+// train has the driver train once, and returns the time of it with its test.
+func (d *submitted) train() (float64, error) {
+	if _, err := d.requests.WriteString("train\n"); err != nil {
+		return 0, err
 	}
-	times := sparkml.Trainings(printed)
-	if len(times) != s.dropped+s.kept {
-		return nil, fmt.Errorf("spark-submit trained %d times", len(times))
+	for d.printed.Scan() {
+		if took, ok := sparkml.Trained(d.printed.Bytes()); ok {
+			return took, nil
+		}
 	}
-	return times, nil
+	told := d.told.Bytes()
+	return 0, fmt.Errorf("spark-submit ended: %s", told[max(0, len(told)-2000):])
+}
+
+func (d *submitted) end() {
+	_, _ = d.requests.WriteString("end\n")
+	_ = d.requests.Close()
+	for d.printed.Scan() { //nolint:revive // until it has ended
+	}
+	_ = d.command.Wait()
 }

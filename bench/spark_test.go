@@ -34,9 +34,9 @@ func TestFlagsOfSpark(t *testing.T) {
 		want submission
 		bad  bool
 	}{
-		{"spark", submission{400_000, 3, 6, 10}, false},
-		{"cluster", submission{400_000, 3, 6, 10}, false},
-		{"annealing --seed 1", submission{400_000, 3, 6, 10}, false},
+		{"spark", submission{400_000, 3, 10, 20}, false},
+		{"cluster", submission{400_000, 3, 10, 20}, false},
+		{"annealing --seed 1", submission{400_000, 3, 10, 20}, false},
 		{"spark --rows 5000 --turns 1 --dropped 0 --kept 2", submission{5000, 1, 0, 2}, false},
 		{"spark --rows 0", submission{}, true},
 		{"spark --turns 1 load", submission{}, true},

@@ -1,7 +1,7 @@
 """Driver of the workload sparkml: makes data from a seed, trains on it as often as it is told to, and tells how long that took.
 
     python driver.py JOB        reads requests, one per line: train, stream, end; answers with lines of JSON after a mark
-    python driver.py JOB N      trains N times
+    python driver.py JOB FILE   reads them from a file
     python driver.py send JOB   is the sender of the stream of sensors
 """
 import hashlib
@@ -230,7 +230,7 @@ def main():
         return
     try:
         driver = Driver(json.loads(sys.argv[1]))
-        requests = ["train"] * int(sys.argv[2]) + ["end"] if len(sys.argv) > 2 else sys.stdin
+        requests = open(sys.argv[2]) if len(sys.argv) > 2 else sys.stdin
         for request in filter(str.strip, requests):  # empty ones show that somebody is there
             {"train": driver.once, "stream": driver.stream, "end": driver.finish}[request.strip()]()
         driver.spark.stop()

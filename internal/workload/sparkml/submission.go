@@ -1,18 +1,19 @@
 package sparkml
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"path"
 	"slices"
-	"strconv"
 
 	"plimsoll/internal/spark"
 	"plimsoll/internal/workload"
 )
 
-// Submission is the command by which spark-submit has the driver train so many times, with what a load was prepared for. It
-// is a peer for benchmarks.
-func Submission(ctx context.Context, env workload.Env, l workload.Load, trainings int) ([]string, error) {
+// Submission is the command by which spark-submit starts the driver with what a load was prepared for. The driver reads
+// its requests, "train" and "end", one per line, from a file or a named pipe. It is a peer for benchmarks.
+func Submission(ctx context.Context, env workload.Env, l workload.Load, requests string) ([]string, error) {
 	own := l.(*learning)
 	on, err := spark.Find(ctx, env.Machine, own.Home, own.Java)
 	if err != nil {
@@ -32,26 +33,15 @@ func Submission(ctx context.Context, env workload.Env, l workload.Load, training
 	for name, value := range j.Conf {
 		submit = append(submit, "--conf", name+"="+value)
 	}
-	return slices.Concat(argv[:program], submit, argv[program+1:], []string{strconv.Itoa(trainings)}), nil
+	return slices.Concat(argv[:program], submit, argv[program+1:], []string{requests}), nil
 }
 
-// Trainings are the times of the trainings that a driver printed, in seconds.
-func Trainings(printed []byte) (times []float64) {
-	d := &driver{answers: make(chan answer, keptAnswers), gone: make(chan struct{})}
-	for len(printed) > 0 {
-		end := slices.Index(printed, '\n') + 1
-		if end == 0 {
-			break
-		}
-		_, _ = d.Write(printed[:end])
-		printed = printed[end:]
-		select {
-		case a := <-d.answers:
-			if a.Trained != nil {
-				times = append(times, a.Trained.Train)
-			}
-		default:
-		}
+// Trained is the time of a training with its test, in seconds, if a line that a driver printed tells one.
+func Trained(line []byte) (took float64, ok bool) {
+	at := bytes.IndexByte(line, mark)
+	var a answer
+	if at < 0 || json.Unmarshal(line[at+1:], &a) != nil || a.Trained == nil {
+		return 0, false
 	}
-	return times
+	return a.Trained.Train + a.Trained.Test, true
 }
