@@ -102,7 +102,7 @@ func (c *command) root() *cobra.Command {
 	}
 	group("studies", "Studies:", studycmd.Commands(c.screen, c.lab)...)
 	group("results", "Results:", resultscmd.Commands(c.screen, c.lab)...)
-	group("infrastructure", "Clusters and machines:", append([]*cobra.Command{clustercmd.Command(c.screen, catalog.Clusters()), vcentercmd.Command(c.screen)}, machinecmd.Commands(c.screen, c.lab.Version, c.lab.Catalog.Platforms)...)...)
+	group("infrastructure", "Clusters and machines:", append([]*cobra.Command{clustercmd.Command(c.screen, catalog.Clusters()), vcentercmd.Command(c.screen)}, machinecmd.Commands(c.screen, c.lab.Version, c.lab.Catalog.Platforms, studycmd.Protect(c.screen, c.lab))...)...)
 	group("reference", "Reference:", c.manual(), c.schema(), c.man(), c.version())
 	root.SetHelpCommandGroupID("reference")
 	root.SetCompletionCommandGroupID("reference")

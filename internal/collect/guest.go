@@ -13,18 +13,19 @@ func Guest() Source {
 	return Source{
 		Name: "guest",
 		Doc:  "host resources that a guest received, from the scheduling statistics of its threads",
-		Counters: []Counter{
+		Counters: append([]Counter{
 			cumulative("guest.run", "1", "host CPUs used by the guest's vCPUs"),
 			cumulative("guest.ready", "1", "vCPUs ready to run and waiting for a CPU (ready time)"),
 			cumulative("guest.others", "1", "host CPUs used by the guest's disk and network threads"),
 			cumulative("guest.exits", "1/s", "VM exits"),
-		},
+		}, checkpointCounters()...),
 		For: func(m platform.Machine) bool { _, hosted := m.(platform.Hosted); return hosted },
 		Open: func(ctx context.Context, p Env) (Read, error) {
 			m, ok := p.Machine.(platform.Hosted)
 			if !ok {
 				return nil, fmt.Errorf("%s is not a guest", p.Machine.Name())
 			}
+			var last platform.Checkpoints
 			return tried(ctx, func(ctx context.Context) (map[string]float64, error) {
 				g, err := m.Given(ctx)
 				if err != nil {
@@ -33,6 +34,10 @@ func Guest() Source {
 				values := map[string]float64{"guest.run": g.Run.Seconds(), "guest.ready": g.Ready.Seconds(), "guest.others": g.Others.Seconds()}
 				if g.Exits >= 0 {
 					values["guest.exits"] = float64(g.Exits)
+				}
+				if c := g.Checkpoints; c != nil {
+					addCheckpoints(values, *c, last)
+					last = *c
 				}
 				return values, nil
 			})

@@ -17,13 +17,13 @@ func TestAServerThatDoesNotComeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := diskserver.Start(t.Context(), r, "/bin/false", filepath.Join(dir, "s"), filepath.Join(dir, "f")); err == nil || !strings.Contains(err.Error(), "serve the guest's disk by null") {
+	if _, err := diskserver.Start(t.Context(), "/bin/false", diskserver.Disk{Route: r, Socket: filepath.Join(dir, "s"), File: filepath.Join(dir, "f")}); err == nil || !strings.Contains(err.Error(), "serve the guest's disk by null") {
 		t.Errorf("%v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if s, err := diskserver.Start(t.Context(), spec.Route{Server: spec.NoServer}, "", "", ""); s != nil || err != nil {
+	if s, err := diskserver.Start(t.Context(), "", diskserver.Disk{Route: spec.Route{Server: spec.NoServer}}); s != nil || err != nil {
 		t.Errorf("%v, %v", s, err)
 	}
 }

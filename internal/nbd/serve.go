@@ -20,6 +20,8 @@ type Order struct {
 	File string `json:"file"` // of the disk
 	// Filters are texts for ParseFilter, nearest to the client first. After daemon: a filter runs in a process of its own.
 	Filters []string `json:"filters,omitempty"`
+	// Epochs has the disk buffer writes, as orders say (see Epoch).
+	Epochs bool `json:"epochs,omitempty"`
 }
 
 // Line is the order as the process reads it.
@@ -30,11 +32,15 @@ func (o Order) Line() []byte {
 
 // open opens the disk with its filters. Self is the program that runs FilterCommand.
 func (o Order) open(self string) (Device, *chain, error) {
-	d, err := openFile(o.File)
+	file, err := openFile(o.File)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &chain{}
+	c, d := &chain{}, Device(file)
+	if o.Epochs {
+		c.epochs = newEpochs(file)
+		d = c.epochs
+	}
 	for _, text := range o.Filters {
 		if err := c.add(self, text); err != nil {
 			_, ended := c.end()
@@ -48,6 +54,7 @@ func (o Order) open(self string) (Device, *chain, error) {
 type chain struct {
 	filters []Filter
 	apart   []*Apart
+	epochs  *epochs // nil unless the order has them
 }
 
 func (c *chain) add(self, text string) error {
@@ -95,9 +102,26 @@ type Status struct {
 // Ask is a line of input that requests the Status, as JSON on one line.
 const Ask = "\"status\"\n"
 
+// Epoch is an order, in quotes on a line, to a server with epochs. A line with an Outcome answers it.
+type Epoch string
+
+// The orders about epochs. At first nothing is buffered.
+const (
+	AdmitEpoch   Epoch = "admit"   // until the next mark no write waits for room: the client is about to stop
+	MarkEpoch    Epoch = "mark"    // the epoch ends, and another begins, whose writes are buffered
+	CommitEpoch  Epoch = "commit"  // what was marked is written to the disk
+	DiscardEpoch Epoch = "discard" // what was not committed is forgotten
+	EndEpochs    Epoch = "end"     // all is written to the disk, and nothing is buffered any more
+)
+
+// Outcome is the answer to an Epoch.
+type Outcome struct {
+	Error string `json:"error,omitempty"`
+}
+
 // Serve is the process: it reads an Order, listens, and writes a line. It serves until the end
 // of ctx or of its input, and then writes the counts of a filter stats, as JSON. Meanwhile it
-// answers each Ask.
+// answers each Ask and each Epoch.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o Order
 	d := json.NewDecoder(in)
@@ -126,7 +150,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go func() { // the parent has ended when the input ends
 		for {
 			var ask string
-			if d.Decode(&ask) != nil || json.NewEncoder(out).Encode(o.status(s, chain)) != nil {
+			if d.Decode(&ask) != nil || json.NewEncoder(out).Encode(o.answer(ctx, ask, s, chain)) != nil {
 				cancel()
 				return
 			}
@@ -138,6 +162,21 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		err = errors.Join(err, json.NewEncoder(out).Encode(counts))
 	}
 	return errors.Join(err, ended, disk.Close())
+}
+
+// answer is the answer to a line of input.
+func (o Order) answer(ctx context.Context, ask string, s *Server, c *chain) any {
+	if ask == "status" {
+		return o.status(s, c)
+	}
+	err := errors.New("the disk has no epochs")
+	if c.epochs != nil {
+		err = c.epochs.obey(ctx, Epoch(ask))
+	}
+	if err != nil {
+		return Outcome{err.Error()}
+	}
+	return Outcome{}
 }
 
 func (o Order) status(s *Server, c *chain) Status {

@@ -296,6 +296,18 @@ type GuestUsage struct {
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to its other threads: disk and network
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+	// Checkpoints are nil for a guest that is not to have a standby, which takes over at the last checkpoint.
+	Checkpoints *Checkpoints
+}
+
+// Checkpoints are the costs of a guest's protection since it booted.
+type Checkpoints struct {
+	Taken     int64
+	Paused    time.Duration // for which they stopped the guest
+	Held      time.Duration // from their begin until what the guest sent before left, summed over checkpoints
+	Copied    int64         // bytes of memory and of the state of devices
+	Failovers int64
+	Standby   int // process of the standby on this host; 0 while there is none
 }
 
 // Wired is a machine in plimsoll's own network, which counts its traffic.

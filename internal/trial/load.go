@@ -19,6 +19,7 @@ type MachineLoad struct {
 type MachineCounters struct {
 	Machine, Group string
 	Shares         map[string]float64
+	Checkpoints    map[string]float64 // of a guest with a standby, by metric
 }
 
 // countEvery is the shortest time between two reports of counters.
@@ -60,8 +61,9 @@ func (r *reporter) counters(on machines.Set) (all []MachineCounters) {
 		if m.Sampler == nil {
 			continue
 		}
-		if shares := certify.Shares(m.Sampler.Latest(certify.Counters()...)); len(shares) > 0 {
-			all = append(all, MachineCounters{m.Name, m.Group.Name, shares})
+		shares, checkpoints := certify.Shares(m.Sampler.Latest(certify.Counters()...)), m.Sampler.Checkpoints(m.At.Machine)
+		if len(shares) > 0 || len(checkpoints) > 0 {
+			all = append(all, MachineCounters{m.Name, m.Group.Name, shares, checkpoints})
 		}
 	}
 	return all

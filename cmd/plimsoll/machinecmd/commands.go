@@ -13,10 +13,11 @@ type commands struct {
 	version string // of plimsoll
 
 	platforms []platform.Kind
+	guests    []*cobra.Command // further commands about guests
 }
 
-// Commands are those about machines.
-func Commands(s *cli.Screen, version string, platforms []platform.Kind) []*cobra.Command {
-	c := &commands{s, version, platforms}
+// Commands are those about machines, with further ones about guests.
+func Commands(s *cli.Screen, version string, platforms []platform.Kind, guests ...*cobra.Command) []*cobra.Command {
+	c := &commands{s, version, platforms, guests}
 	return []*cobra.Command{c.agent(), c.check(), c.guest(), c.service()}
 }

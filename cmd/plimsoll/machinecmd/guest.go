@@ -11,14 +11,16 @@ import (
 func (c *commands) guest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guest",
-		Short: "fetch the kernel and build the image of virtual machines",
-		Long: `Fetch the kernel that the virtual machines of a study boot, and build boot images that
-contain only plimsoll's agent and the kernel modules it requires.`,
-		Example: "  plimsoll guest kernel\n  plimsoll guest image --format qcow2 --out guest.qcow2",
+		Short: "kernel, images and protection of virtual machines",
+		Long: `Fetch the kernel that the virtual machines of a study boot, build boot images that
+contain only plimsoll's agent and the kernel modules it requires. Show the checkpoints
+of virtual machines that have a standby.`,
+		Example: "  plimsoll guest kernel\n  plimsoll guest image --format qcow2 --out guest.qcow2\n  plimsoll guest protect ft-fast-checkpoint",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.guestKernel(), c.guestImage())
+	cmd.AddCommand(c.guests...)
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 // Factors lists them.
 func Factors() []factor.Factor {
 	return []factor.Factor{
-		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), backing(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), storage(),
+		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), backing(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), protection(), storage(),
 		parameters(), nic(), pin(), scheduler(), migration(), cpuReservation(), cpuShares(), memoryReservation(), latencySensitivity(),
 	}
 }

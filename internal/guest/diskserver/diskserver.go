@@ -38,15 +38,26 @@ type Server struct {
 }
 
 // line is the next line of the server's output.
-func (s *Server) line() ([]byte, error) {
-	if err := s.limit(time.Now().Add(5 * time.Second)); err != nil {
+func (s *Server) line() ([]byte, error) { return s.lineWithin(5 * time.Second) }
+
+func (s *Server) lineWithin(limit time.Duration) ([]byte, error) {
+	if err := s.limit(time.Now().Add(limit)); err != nil {
 		return nil, err
 	}
 	return s.out.ReadBytes('\n')
 }
 
-// Start starts the server of a route; nil if the route needs none.
-func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Server, error) {
+// Disk is a disk to serve.
+type Disk struct {
+	Route  spec.Route
+	Epochs bool   // the server obeys Order; only plimsoll's own can
+	Socket string // where it listens
+	File   string
+}
+
+// Start starts the server of a disk, by the program that has nbd.Command; nil if its route needs none.
+func Start(ctx context.Context, program string, d Disk) (*Server, error) {
+	r, socket, file := d.Route, d.Socket, d.File
 	if r.Server == spec.NoServer {
 		return nil, nil
 	}
@@ -64,7 +75,7 @@ func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Se
 	}
 	err := s.start()
 	if err == nil && r.Server == spec.OwnServer {
-		_, err = s.in.Write(nbd.Order{Path: s.socket, File: file, Filters: r.Filters}.Line())
+		_, err = s.in.Write(nbd.Order{Path: s.socket, File: file, Filters: r.Filters, Epochs: d.Epochs}.Line())
 	}
 	if err == nil {
 		err = s.listens(ctx)
@@ -182,6 +193,36 @@ func (s *Server) Status() (st nbd.Status, err error) {
 	}
 	return st, nil
 }
+
+// mostCommit is how long a commit may take.
+const mostCommit = 30 * time.Second
+
+// Order orders a server with epochs what to do with them.
+func (s *Server) Order(o nbd.Epoch) error {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	line, err := json.Marshal(o)
+	if err == nil {
+		_, err = s.in.Write(append(line, '\n'))
+	}
+	var done nbd.Outcome
+	if err == nil {
+		line, err = s.lineWithin(mostCommit)
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &done)
+	}
+	if err == nil && done.Error != "" {
+		err = errors.New(done.Error)
+	}
+	if err != nil {
+		return fmt.Errorf("%s epoch of the guest's disk: %w", o, err)
+	}
+	return nil
+}
+
+// Ended is closed when the server has ended.
+func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // CPUTime is the CPU time of the server and of its filter processes.
 func (s *Server) CPUTime() (time.Duration, error) {

@@ -23,15 +23,17 @@ const chunk = 1024
 // mostThreads bounds the threads that compare: a few use all of the bandwidth of memory.
 const mostThreads = 8
 
-// Copy keeps a file equal to the memory of a guest, which is a file too. It finds the pages that changed by comparing: no kernel interface
-// that names them is required. It takes as much memory as the guest has touched, in addition to both files. It is not safe for
-// concurrent use.
+// Copy keeps a file equal to the memory of a guest, which is a file too. It finds the pages that changed by comparing, of all pages or, after
+// Track, of those that were written. It takes as much memory as the guest has touched, in addition to both files. It is not
+// safe for concurrent use.
 type Copy struct {
 	source   *os.File
-	from, to []byte // both files
-	mirror   []byte // what was taken last
-	held     bitset // pages of the mirror that may differ from zero
-	pending  bitset // pages that were taken and not committed
+	from, to []byte  // both files
+	mirror   []byte  // what was taken last
+	held     bitset  // pages of the mirror that may differ from zero
+	pending  bitset  // pages that were taken and not committed
+	marked   *marked // nil where all pages are compared
+	whole    bool    // the next call of Take compares all pages
 }
 
 // New maps two files of the same size, whole pages.
@@ -83,6 +85,10 @@ func (c *Copy) Take() (changed int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	written, err := c.written()
+	if err != nil {
+		return 0, err
+	}
 	var next, all atomic.Int64
 	c.parallel(func() {
 		for {
@@ -90,10 +96,23 @@ func (c *Copy) Take() (changed int, err error) {
 			if i >= len(parts) {
 				return
 			}
-			all.Add(int64(c.compare(parts[i])))
+			all.Add(int64(c.compare(parts[i], written)))
 		}
 	})
 	return int(all.Load()), nil
+}
+
+// written are the pages to compare; nil for all.
+func (c *Copy) written() (bitset, error) {
+	if c.marked == nil {
+		return nil, nil
+	}
+	written, err := c.marked.take(len(c.mirror) / Size)
+	if err != nil || c.whole {
+		c.whole = err != nil // what was written since is unknown
+		return nil, err
+	}
+	return written, nil
 }
 
 // part is a range of pages that have data in the source, or none.
@@ -145,9 +164,12 @@ func touched(f *os.File, pages int) (data bitset, err error) {
 
 var zero [Size]byte
 
-// compare takes the changed pages of a part.
-func (c *Copy) compare(p part) (changed int) {
+// compare takes the changed pages of a part, of those that were written.
+func (c *Copy) compare(p part, written bitset) (changed int) {
 	for i := p.first; i < p.end; i++ {
+		if written != nil && !p.hole && !written.has(i) {
+			continue
+		}
 		old, now := c.mirror[i*Size:][:Size], zero[:]
 		if !p.hole {
 			now = c.from[i*Size:][:Size]
@@ -179,6 +201,10 @@ func (c *Copy) Commit() (written int) {
 
 // Close gives the mappings back.
 func (c *Copy) Close() (err error) {
+	if c.marked != nil {
+		err = c.marked.close()
+		c.marked = nil
+	}
 	for _, m := range []*[]byte{&c.from, &c.to, &c.mirror} {
 		if *m != nil {
 			err = errors.Join(err, unix.Munmap(*m))

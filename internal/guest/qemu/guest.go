@@ -194,6 +194,9 @@ func (g *Guest) Err() error {
 	}
 }
 
+// Ended is closed when QEMU has ended.
+func (g *Guest) Ended() <-chan struct{} { return g.process.ended }
+
 // Name is the name of the shape.
 func (g *Guest) Name() string { return g.shape.Name }
 

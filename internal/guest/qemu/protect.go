@@ -12,17 +12,31 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/pages"
 	"plimsoll/internal/guest/qmp"
 )
 
-// Protected is a running guest with a standby: a QEMU that takes over at the last checkpoint of the guest's memory and devices. Nothing
-// holds back what the guest sends or writes after a checkpoint, so that only guests without disks to write and without networks may be
-// protected. It is not safe for concurrent use.
+// Protected is a running guest with a standby: a QEMU that takes over at the last checkpoint of the guest's memory and devices. Gates hold
+// back what the guest sends and writes after a checkpoint. It is not safe for concurrent use.
 type Protected struct {
 	primary, standby *Guest
+	gates            []Gate
 	memory           *pages.Copy
+	tracked          bool   // by the kernel's soft-dirty bits
 	devices          []byte // their state at the last checkpoint
+}
+
+// Gate is a way by which something leaves a guest. After the first Mark it buffers what leaves the guest, until the checkpoint after it is
+// committed.
+type Gate interface {
+	// Ready prepares a stop of the guest, which still runs. Where it succeeds, Resumed is called when the guest runs again.
+	Ready(ctx context.Context) error
+	Resumed()
+	// Mark ends an epoch while the guest is stopped: the next Commit lets go what left the guest before. If the last epoch was not committed,
+	// both are one.
+	Mark(ctx context.Context) error
+	Commit(ctx context.Context) error
 }
 
 // Checkpoint is the cost of a checkpoint.
@@ -32,6 +46,7 @@ type Checkpoint struct {
 	Search  time.Duration // part of it: to find the pages that changed, and to copy them
 	Pages   int           // that changed since the last checkpoint
 	State   int           // bytes of the state of the devices
+	Held    time.Duration // from the begin until what had left the guest before went on
 }
 
 // newMemory is a file for the memory of a guest, which ends with the processes that have it open.
@@ -47,19 +62,20 @@ func newMemory(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// Protect starts a standby for a running guest with shared memory, and takes the first checkpoint.
-func Protect(ctx context.Context, g *Guest) (p *Protected, err error) {
+// Protect starts a standby for a running guest with shared memory, and takes the first checkpoint. There must be a gate for all that leaves
+// the guest.
+func Protect(ctx context.Context, g *Guest, gates ...Gate) (p *Protected, first Checkpoint, err error) {
 	wrong := func(err error) error { return fmt.Errorf("protect guest %s: %w", g.Name(), err) }
 	if err := protectable(g); err != nil {
-		return nil, wrong(err)
+		return nil, first, wrong(err)
 	}
 	o := g.options
 	o.Incoming = true
 	standby, err := Start(ctx, g.shape, o)
 	if err != nil {
-		return nil, wrong(err)
+		return nil, first, wrong(err)
 	}
-	p = &Protected{primary: g, standby: standby}
+	p = &Protected{primary: g, standby: standby, gates: gates}
 	defer func() {
 		if err != nil {
 			err = errors.Join(wrong(err), p.End(ctx))
@@ -67,19 +83,26 @@ func Protect(ctx context.Context, g *Guest) (p *Protected, err error) {
 		}
 	}()
 	if p.memory, err = pages.New(g.memory, standby.memory); err != nil {
-		return p, err
+		return p, first, err
+	}
+	if p.tracked, err = p.memory.Track(g.PID()); err != nil {
+		return p, first, err
 	}
 	capabilities := map[string]any{"capabilities": []capability{{"events", true}, {"x-ignore-shared", true}}}
 	for _, m := range []*qmp.Monitor{g.monitor, standby.monitor} {
 		if err := m.Execute(ctx, "migrate-set-capabilities", capabilities, nil); err != nil {
-			return p, err
+			return p, first, err
 		}
 	}
 	if err := g.monitor.Execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": maxBandwidth}, nil); err != nil {
-		return p, err
+		return p, first, err
 	}
-	_, err = p.Checkpoint(ctx)
-	return p, err
+	if _, err := p.memory.Take(); err != nil { // most of it, while the guest runs
+		return p, first, err
+	}
+	p.memory.Commit()
+	first, err = p.Checkpoint(ctx)
+	return p, first, err
 }
 
 // protectable is the reason why a guest cannot be protected.
@@ -87,31 +110,57 @@ func protectable(g *Guest) error {
 	if g.memory == nil {
 		return errors.New("its memory is not shared")
 	}
-	if len(g.shape.NICs) > 0 {
-		return errors.New("it has a network, whose packets no checkpoint holds back")
+	if len(g.shape.Persistent) > 0 {
+		return errors.New("it has an NVDIMM, and no checkpoint buffers what it writes there")
 	}
 	for _, d := range g.shape.Disks {
-		if !d.ReadOnly {
-			return fmt.Errorf("disk %s can be written, and no checkpoint holds writes back", d.Name)
+		if !d.ReadOnly && d.Backing != hardware.BackingNBD {
+			return fmt.Errorf("disk %s can be written without the NBD server, and no checkpoint holds writes back", d.Name)
 		}
 	}
 	return nil
 }
 
+// Tracked reports whether the kernel's soft-dirty bits name the pages that changed. Otherwise all pages are compared.
+func (p *Protected) Tracked() bool { return p.tracked }
+
+// Standby is the QEMU that waits.
+func (p *Protected) Standby() *Guest { return p.standby }
+
+// Answers reports whether the guest's QEMU answers within a second.
+func (p *Protected) Answers(ctx context.Context) bool {
+	limit, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return p.primary.monitor.Execute(limit, "query-status", nil, nil) == nil
+}
+
 // Checkpoint stops the guest, takes the state of its devices and the memory that changed, has it go on, and commits both. After an error
 // the last checkpoint remains, and the guest goes on unless it has ended.
 func (p *Protected) Checkpoint(ctx context.Context) (c Checkpoint, err error) {
+	began := time.Now()
 	devices, c, err := p.take(ctx)
 	if err != nil {
 		return c, fmt.Errorf("take a checkpoint of guest %s: %w", p.primary.Name(), err)
 	}
 	p.memory.Commit()
 	p.devices = devices
+	for _, g := range p.gates {
+		if err := g.Commit(ctx); err != nil {
+			return c, fmt.Errorf("commit a checkpoint of guest %s: %w", p.primary.Name(), err)
+		}
+	}
+	c.Held = time.Since(began)
 	return c, nil
 }
 
 // take is the part of a checkpoint for which the guest is stopped.
 func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err error) {
+	for _, g := range p.gates {
+		if err := g.Ready(ctx); err != nil {
+			return nil, c, err
+		}
+		defer g.Resumed()
+	}
 	m := p.primary.monitor
 	began := time.Now()
 	defer func() { // also if nobody waits for the answer to the order to stop
@@ -122,6 +171,11 @@ func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err
 	}()
 	if err := m.Execute(ctx, "stop", nil, nil); err != nil {
 		return nil, c, err
+	}
+	for _, g := range p.gates {
+		if err := g.Mark(ctx); err != nil {
+			return nil, c, err
+		}
 	}
 	from := time.Now()
 	if devices, err = readDevices(ctx, p.primary); err != nil {
@@ -192,10 +246,12 @@ func abandon(ctx context.Context, g *Guest, since int) error {
 	}
 }
 
-// Failover kills the guest, so that it never runs beside the standby, and has the standby go on from the last checkpoint. The standby is the
-// guest then; the former one must be stopped.
+// Fence kills the guest, so that it never runs beside the standby.
+func (p *Protected) Fence() { p.primary.Kill() }
+
+// Failover fences the guest, and has the standby go on from the last checkpoint. The standby is the guest then; the former one must be stopped.
 func (p *Protected) Failover(ctx context.Context) (*Guest, error) {
-	p.primary.Kill()
+	p.Fence()
 	g := p.standby
 	p.standby = nil
 	if err := errors.Join(p.memory.Close(), resume(ctx, g, p.devices)); err != nil {

@@ -26,7 +26,7 @@ func protected(t *testing.T, r rig, cpus int, sweeps string) (*Guest, *Protected
 			t.Fatal(got, err)
 		}
 	}
-	p, err := Protect(t.Context(), g)
+	p, _, err := Protect(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func failsOver(t *testing.T, r rig, cpus int) {
 		if now := l.sweep(t); now < before {
 			t.Errorf("the guest was at sweep %d to %d, and is at %d", before, after, now)
 		}
-		if p, err = Protect(t.Context(), g); err != nil {
+		if p, _, err = Protect(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,9 +234,9 @@ func TestProtectable(t *testing.T) {
 	for want, g := range map[string]*Guest{
 		"is not shared":  {},
 		"can be written": {memory: os.Stdin, shape: hardware.Shape{Disks: []hardware.Disk{{Name: "programs", ReadOnly: true}, {Name: "data"}}}},
-		"has a network":  {memory: os.Stdin, shape: hardware.Shape{NICs: []hardware.NIC{{Name: "lan"}}}},
+		"has an NVDIMM":  {memory: os.Stdin, shape: hardware.Shape{Persistent: []hardware.Persistent{{Name: "pmem"}}}},
 	} {
-		if _, err := Protect(t.Context(), g); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Protect(t.Context(), g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
@@ -83,24 +82,11 @@ func (r *Relay) Close() error {
 // Hold blocks writes, and waits until the VM has read all earlier ones. Release ends it.
 func (r *Relay) Hold(ctx context.Context) error {
 	r.writing.Lock()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for {
-		left, err := unread(r.conn)
-		if err == nil && left == 0 {
-			return nil
-		}
-		if err == nil {
-			select {
-			case <-tick.C:
-				continue
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
-		}
+	if err := heard(ctx, r.conn); err != nil {
 		r.writing.Unlock()
-		return fmt.Errorf("wait until the guest has read everything: %w", err)
+		return err
 	}
+	return nil
 }
 
 // Release resumes writes over the next channel or, if that is nil, over the old one.

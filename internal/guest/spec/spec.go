@@ -30,6 +30,7 @@ type Guest struct {
 	IOThread    bool               `name:"iothread" doc:"dedicated IOThread for the disk"`
 	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
 	IOFilter    string             `name:"io_filter" doc:"I/O path between disk and file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters"`
+	Protection  string             `name:"protection" doc:"standby that takes over at the last checkpoint of the guest: none, or checkpoint:INTERVAL, as in checkpoint:100ms; needs io_filter: nbd"`
 	Pmem        parameter.Bytes    `name:"pmem" doc:"size of a virtual NVDIMM; 0 is none"`
 	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`
 	Pin         string             `name:"pin" doc:"CPU affinity of the vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1"`
@@ -60,10 +61,11 @@ func (g Guest) Shape(name string) (hardware.Shape, error) {
 		shape.VirtualTime = &hardware.VirtualTime{Shift: g.VirtualTime}
 	}
 	shape.Memory.HugePage = HugePages[g.HugePages]
-	if err := errors.Join(g.checkRoute(), g.checkBacking(), g.fair(), g.nodes(&shape)); err != nil {
+	every, err := g.Checkpoints()
+	shape.Memory.Shared = every > 0
+	if err := errors.Join(err, g.checkProtection(), g.checkRoute(), g.checkBacking(), g.fair(), g.nodes(&shape)); err != nil {
 		return shape, err
 	}
-	var err error
 	if shape.Pin, err = g.Pins(); err != nil {
 		return shape, err
 	}

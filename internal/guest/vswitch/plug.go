@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 )
 
@@ -17,6 +16,7 @@ type Plug struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // valid once done
+	gate   gate
 
 	mu   sync.Mutex
 	past Counters // of closed connections
@@ -30,6 +30,7 @@ func (s *Switch) Plug(ctx context.Context, name, socket string) (*Plug, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a port for guest %s: %w", name, err)
 	}
+	p.gate.room.L, p.gate.most = &p.gate.mu, mostHeld
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(p.done)
@@ -57,7 +58,9 @@ func (p *Plug) accept(ctx context.Context, l net.Listener) error {
 		if n > 1 {
 			name = fmt.Sprintf("%s#%d", p.name, n)
 		}
-		port, err := p.of.Attach(name, conn)
+		joining := &Port{name: name, conn: conn, gate: &p.gate}
+		joining.asleep.Store(p.gate.ofStandby())
+		port, err := p.of.attach(joining)
 		if err != nil {
 			return err
 		}
@@ -77,12 +80,20 @@ func (p *Plug) Counters() Counters {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	sum := p.past
-	for _, port := range p.of.Ports() {
-		if port.name == p.name || strings.HasPrefix(port.name, p.name+"#") {
-			sum = sum.Plus(port.Counters())
-		}
+	for _, port := range p.ports() {
+		sum = sum.Plus(port.Counters())
 	}
 	return sum
+}
+
+// ports are the open connections, the oldest first.
+func (p *Plug) ports() (own []*Port) {
+	for _, port := range p.of.Ports() {
+		if port.gate == &p.gate {
+			own = append(own, port)
+		}
+	}
+	return own
 }
 
 // Pull closes the socket and its connections.

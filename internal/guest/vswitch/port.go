@@ -19,6 +19,9 @@ type Port struct {
 	owed []*Port // ports that the reader must wake; used by the reader only
 	left atomic.Bool
 
+	gate   *gate       // nil where nothing is ever buffered
+	asleep atomic.Bool // it gets no frames
+
 	count struct {
 		receivedFrames, receivedBytes                             atomic.Uint64
 		sentFrames, sentBytes                                     atomic.Uint64
@@ -84,6 +87,9 @@ func (p *Port) end(err error) {
 		p.left.Store(true)
 		p.out.close()
 		_ = p.conn.Close()
+		if p.gate != nil {
+			p.gate.wake()
+		}
 	})
 }
 
@@ -145,23 +151,59 @@ func (p *Port) deliver(b []byte) (used int, err error) {
 		}
 		p.count.receivedFrames.Add(1)
 		p.count.receivedBytes.Add(uint64(n))
-		p.of.forward(p, b[used:whole], now)
+		if p.gate == nil || !p.gate.keep(p, b[used:whole]) {
+			p.of.forward(p, b[used:whole], now, &p.owed)
+		}
 		used = whole
 	}
-	for i, to := range p.owed {
-		to.out.wake()
-		p.owed[i] = nil
-	}
-	p.owed = p.owed[:0]
+	p.owed = wake(p.owed)
 	return used, err
 }
 
+// wake wakes ports, and returns an empty list.
+func wake(owed []*Port) []*Port {
+	for i, to := range owed {
+		to.out.wake()
+		owed[i] = nil
+	}
+	return owed[:0]
+}
+
+// forwardAll forwards records that were buffered.
+func (p *Port) forwardAll(records []byte) {
+	var owed []*Port
+	now := p.of.now()
+	for len(records) > 0 {
+		whole := prefix + int(binary.BigEndian.Uint32(records))
+		p.of.forward(p, records[:whole], now, &owed)
+		records = records[whole:]
+	}
+	wake(owed)
+}
+
+// putAll queues records for the port.
+func (p *Port) putAll(records []byte) {
+	var owed []*Port
+	for len(records) > 0 {
+		whole := prefix + int(binary.BigEndian.Uint32(records))
+		p.put(records[:whole], &owed)
+		records = records[whole:]
+	}
+	wake(owed)
+}
+
 // put queues a record for the port; the sender wakes the port later.
-func (p *Port) put(record []byte, from *Port) {
+func (p *Port) put(record []byte, owed *[]*Port) {
+	if p.asleep.Load() {
+		return
+	}
+	if p.gate != nil && p.gate.shut.Load() {
+		p.gate.repeat(record)
+	}
 	ok, wake := p.out.put(record)
 	switch {
 	case ok && wake:
-		from.owed = append(from.owed, p)
+		*owed = append(*owed, p)
 	case ok:
 	case p.left.Load():
 		p.count.gone.Add(1)

@@ -64,19 +64,23 @@ func New(o Options) *Switch {
 // Attach adds a port, which takes over the connection. The port ends when the peer closes, on
 // data that is not a frame, or with the switch.
 func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
+	return s.attach(&Port{name: name, conn: conn})
+}
+
+func (s *Switch) attach(p *Port) (*Port, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := error(nil)
 	if s.closed {
 		err = errors.New("the switch is closed")
-	} else if s.Port(name) != nil {
+	} else if s.Port(p.name) != nil {
 		err = errors.New("a port with this name exists")
 	}
 	if err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("attach port %s: %w", name, err)
+		_ = p.conn.Close()
+		return nil, fmt.Errorf("attach port %s: %w", p.name, err)
 	}
-	p := &Port{name: name, of: s, conn: conn, out: newQueue(s.queue), ended: make(chan struct{})}
+	p.of, p.out, p.ended = s, newQueue(s.queue), make(chan struct{})
 	all := append(slices.Clone(*s.ports.Load()), p)
 	s.ports.Store(&all)
 	p.start()
@@ -118,8 +122,8 @@ func (s *Switch) leave(p *Port) {
 // now is the monotonic time since the switch began.
 func (s *Switch) now() time.Duration { return time.Since(s.begin) }
 
-// forward sends a record, a frame after its length, to its destination ports.
-func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
+// forward sends a record, a frame after its length, to its destination ports. Those that must be woken for it are added to owed.
+func (s *Switch) forward(from *Port, record []byte, now time.Duration, owed *[]*Port) {
 	frame := record[prefix:]
 	to, source := addressAt(frame), addressAt(frame[6:])
 	if source.group() || source == 0 {
@@ -135,7 +139,7 @@ func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
 				from.count.ownSide.Add(1)
 				return
 			}
-			p.put(record, from)
+			p.put(record, owed)
 			return
 		}
 	}
@@ -145,7 +149,7 @@ func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
 	}
 	for _, p := range ports {
 		if p != from {
-			p.put(record, from)
+			p.put(record, owed)
 		}
 	}
 }

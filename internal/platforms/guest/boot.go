@@ -32,15 +32,11 @@ type slot struct {
 
 // claim is the most that a VM may take of this host.
 func (s *slot) claim(g spec.Guest) capacity.Claim {
-	memory := int64(g.Memory)
-	if spec.HugePages[g.HugePages] != 0 {
-		memory = 0 // the host has set huge pages aside already
-	}
 	disk := int64(g.Pmem)
 	if _, is, _ := s.bed.images.lies(g, s.number); !is {
 		disk += int64(g.DiskSize)
 	}
-	return capacity.Claim{Number: s.number, Memory: memory, Disk: disk, Image: s.home.File(spec.DataImage)}
+	return capacity.Claim{Number: s.number, Memory: g.MostMemory(), Disk: disk, Image: s.home.File(spec.DataImage)}
 }
 
 // boot starts a VM, with an image as its disk unless that is empty. Its disk stays from boot to boot.
@@ -71,15 +67,17 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, image hardwa
 	if err := i.serveDisk(ctx, s); err != nil {
 		return nil, err
 	}
-	if i.qemu, err = qemu.Start(ctx, shape, o); err != nil {
+	process, err := qemu.Start(ctx, shape, o)
+	if err != nil {
 		i.stopServer()
 		return nil, err
 	}
-	s.attached(i, i.qemu)
-	platform.LogStart(ctx, name, append([]string{qemu.Binary}, i.qemu.Facts().Arguments...))
-	s.bed.capacity.Started(s.number, i.qemu.PID())
-	if err := i.join(ctx, confined, programs); err != nil {
-		console := strings.TrimSpace(string(i.qemu.Console()))
+	i.qemu.Store(process)
+	s.attached(i, process)
+	platform.LogStart(ctx, name, append([]string{qemu.Binary}, i.qemu.Load().Facts().Arguments...))
+	s.bed.capacity.Started(s.number, i.qemu.Load().PID())
+	if err := errors.Join(i.join(ctx, confined, programs), s.protect(ctx, i)); err != nil {
+		console := strings.TrimSpace(string(i.qemu.Load().Console()))
 		return nil, errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), s.stop(ctx, i))
 	}
 	return i, nil

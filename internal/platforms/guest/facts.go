@@ -23,7 +23,7 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 		return nil, err
 	}
 	m.mu.Lock()
-	f, chosen := i.qemu.Facts(), m.slot.chosen
+	f, chosen := i.qemu.Load().Facts(), m.slot.chosen
 	m.mu.Unlock()
 	facts := []platform.Fact{
 		{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", chosen.Accelerator, chosen.Why)},
@@ -38,6 +38,9 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 			return nil, err
 		}
 		facts = append(facts, platform.Fact{Name: "guest.network", Value: fmt.Sprintf("%s, %s", address, card)})
+	}
+	if i.protection != nil {
+		facts = append(facts, platform.Fact{Name: "guest.protection", Value: i.protection.String()})
 	}
 	for _, why := range f.Boot.Failed {
 		facts = append(facts, platform.Fact{Name: "guest.boot.retried", Value: why})
@@ -77,7 +80,7 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 		return all, err
 	}
 	m.mu.Lock()
-	process := i.qemu.Inspect()
+	process := i.qemu.Load().Inspect()
 	m.mu.Unlock()
 	disk, err := process.Drive(ctx, spec.DataDisk)
 	return append(all, platform.Fact{Name: "Disk", Value: "image " + disk.Image}), err
@@ -116,15 +119,17 @@ func (m *machine) Process(ctx context.Context) (pid int, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return i.qemu.PID(), nil
+	return i.qemu.Load().PID(), nil
 }
 
 // given sums the CPU time of all processes that have run the VM since it booted.
 func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error) {
-	u, err := i.qemu.Inspect().Usage(ctx)
+	u, err := i.qemu.Load().Inspect().Usage(ctx)
 	if err != nil {
 		return g, err
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	g.Run, g.Ready, g.Others = i.past.Run, i.past.Ready, i.past.Others
 	for _, t := range u.VCPUs {
 		g.Run, g.Ready = g.Run+t.Run, g.Ready+t.Wait
@@ -142,5 +147,7 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = max(0, i.past.Exits) + *u.Exits
 	}
+	i.seen = g
+	g.Checkpoints = i.checkpoints()
 	return g, nil
 }

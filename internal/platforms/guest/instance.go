@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/diskserver"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/inspect"
+	"plimsoll/internal/guest/protection"
 	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/relay"
@@ -18,32 +22,46 @@ import (
 
 // instance is a VM from boot to power-off, in whatever process it runs.
 type instance struct {
-	spec  spec.Guest     // that it was booted with
-	image hardware.Image // its disk; empty for a file
-	qemu  *qemu.Guest
-	disk  *diskserver.Server // nil where QEMU opens the file itself
-	relay *relay.Relay
+	spec  spec.Guest                 // that it was booted with
+	image hardware.Image             // its disk; empty for a file
+	qemu  atomic.Pointer[qemu.Guest] // changes when it migrates, or its standby takes over
+	disk  *diskserver.Server         // nil where QEMU opens the file itself
+	relay *relay.Relay               // nil if it is protected
 	agent *remote.Machine
-	past  platform.GuestUsage // by processes that it has migrated away from
+
+	guarded    *relay.Guarded // its channel, if it is protected
+	protection *protection.Protection
+
+	mu   sync.Mutex          // guards the fields below
+	past platform.GuestUsage // by processes that it was in before
+	seen platform.GuestUsage // as read last
 }
 
 // serveDisk starts the server of the disk, where the settings have one.
 func (i *instance) serveDisk(ctx context.Context, s *slot) error {
 	r, err := spec.ParseRoute(i.spec.IOFilter)
 	if err == nil {
-		i.disk, err = diskserver.Start(ctx, r, s.bed.supply.Agent, s.home.File(spec.DiskSocket), s.home.File(spec.DataImage))
+		every, _ := i.spec.Checkpoints()
+		i.disk, err = diskserver.Start(ctx, s.bed.supply.Agent, diskserver.Disk{Route: r, Epochs: every > 0, Socket: s.home.File(spec.DiskSocket), File: s.home.File(spec.DataImage)})
 	}
 	return err
 }
 
 // join connects to the agent, places the vCPUs and mounts the disks.
 func (i *instance) join(ctx context.Context, confined platform.Confinement, programs hardware.Disk) error {
-	conn, err := i.qemu.Channel(ctx)
+	conn, err := i.qemu.Load().Channel(ctx)
 	if err != nil {
 		return err
 	}
-	i.relay = relay.New(conn)
-	if i.agent, err = remote.Connect(ctx, i.relay); err != nil {
+	var channel io.ReadWriteCloser
+	if every, _ := i.spec.Checkpoints(); every > 0 {
+		i.guarded = relay.Guard(conn)
+		channel = i.guarded
+	} else {
+		i.relay = relay.New(conn)
+		channel = i.relay
+	}
+	if i.agent, err = remote.Connect(ctx, channel); err != nil {
 		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
 	}
 	if confined != (platform.Confinement{}) {
@@ -66,7 +84,7 @@ func (i *instance) schedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return i.qemu.Inspect().Schedule(ctx, s)
+	return i.qemu.Load().Inspect().Schedule(ctx, s)
 }
 
 // mount mounts what workloads write to. Where there are a disk and an NVDIMM, a study that
@@ -86,10 +104,13 @@ func (i *instance) mount(ctx context.Context) (err error) {
 // stop powers the VM off.
 func (i *instance) stop(ctx context.Context) error {
 	var asked error
-	if i.agent != nil && !i.qemu.Killed() {
-		asked = errors.Join(provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+	if i.protection != nil {
+		asked = i.protection.End(ctx)
 	}
-	err := i.qemu.Stop(ctx)
+	if i.agent != nil && !i.qemu.Load().Killed() {
+		asked = errors.Join(asked, provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+	}
+	err := i.qemu.Load().Stop(ctx)
 	i.stopServer()
 	return errors.Join(asked, err)
 }

@@ -58,8 +58,8 @@ func (m *machine) Running(ctx context.Context) (spec.Running, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	process := i.qemu.Inspect()
-	r := spec.Running{Agent: i.agent, Spec: i.spec, QEMU: &process}
+	process := i.qemu.Load().Inspect()
+	r := spec.Running{Agent: i.agent, Spec: i.spec, QEMU: &process, Protection: i.level()}
 	if i.disk != nil {
 		r.Disk = i.disk
 	}
@@ -74,11 +74,26 @@ func (m *machine) Boot(ctx context.Context) error {
 
 // instance is the running VM, booted first where necessary.
 func (m *machine) instance(ctx context.Context) (*instance, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	for {
+		m.mu.Lock()
+		i := m.running
+		dead := i.dead()
+		if dead == nil {
+			defer m.mu.Unlock()
+			return bring(ctx, m)
+		}
+		m.mu.Unlock()
+		if err := i.settled(ctx, dead); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// bring boots a VM, unless it runs with its settings.
+func bring(ctx context.Context, m *machine) (*instance, error) {
 	image, _, misplaced := m.slot.bed.images.lies(m.Spec(), m.slot.number)
 	if m.running != nil {
-		gone := errors.Join(m.running.agent.Err(), m.running.qemu.Err()) != nil
+		gone := m.running.gone() != nil
 		if !gone && m.running.spec == m.Spec() && m.running.image == image && misplaced == nil {
 			return m.running, nil
 		}

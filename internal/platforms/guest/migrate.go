@@ -48,6 +48,7 @@ func (m *machine) MayMigrate(mode string) error {
 	g := m.Spec()
 	for what, there := range map[string]bool{
 		"network": g.Network, "pmem": g.Pmem != 0, "io_filter": g.IOFilter != "" && g.IOFilter != spec.NoServer, "virtual_time": g.VirtualTime > 0,
+		"protection": g.Protection != "" && g.Protection != spec.Unset,
 	} {
 		if there {
 			return fmt.Errorf("a guest with %s does not migrate: omit it", what)
@@ -59,7 +60,7 @@ func (m *machine) MayMigrate(mode string) error {
 	if m.running == nil {
 		return nil
 	}
-	if reason := hardware.Refused(m.running.qemu.Facts().Version, m.slot.chosen.Accelerator, hardware.RefusedPrecopy); reason != "" {
+	if reason := hardware.Refused(m.running.qemu.Load().Facts().Version, m.slot.chosen.Accelerator, hardware.RefusedPrecopy); reason != "" {
 		return fmt.Errorf("%s: %s; postcopy does not", hardware.RefusedPrecopy, reason)
 	}
 	return nil
@@ -127,7 +128,7 @@ func (s *slot) migrate(ctx context.Context, i *instance, mode qemu.Mode) (target
 		return nil, result, err
 	}
 	o.Accelerator, o.Incoming = s.chosen.Accelerator, true
-	if target, err = qemu.Start(ctx, i.qemu.Shape(), o); err != nil {
+	if target, err = qemu.Start(ctx, i.qemu.Load().Shape(), o); err != nil {
 		return nil, result, err
 	}
 	abandon := func(err error) error { return errors.Join(err, target.Stop(context.WithoutCancel(ctx))) }
@@ -139,7 +140,7 @@ func (s *slot) migrate(ctx context.Context, i *instance, mode qemu.Mode) (target
 	if err := i.relay.Hold(ctx); err != nil {
 		return nil, result, abandon(errors.Join(err, next.Close()))
 	}
-	if result, err = i.qemu.Migrate(ctx, target, mode); err != nil {
+	if result, err = i.qemu.Load().Migrate(ctx, target, mode); err != nil {
 		i.relay.Release(nil)
 		return nil, result, abandon(errors.Join(err, next.Close()))
 	}
@@ -153,10 +154,11 @@ func (m *machine) arrived(ctx context.Context, i *instance, target *qemu.Guest) 
 	defer m.mu.Unlock()
 	given, err := i.given(ctx)
 	if err == nil {
+		i.mu.Lock()
 		i.past = given
+		i.mu.Unlock()
 	}
-	source := i.qemu
-	i.qemu = target
+	source := i.qemu.Swap(target)
 	m.slot.bed.capacity.Started(m.slot.number, target.PID())
 	m.slot.attached(i, target)
 	return errors.Join(err, source.Stop(ctx), i.schedule(ctx))

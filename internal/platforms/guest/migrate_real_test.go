@@ -39,7 +39,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		}
 		return string(text)
 	}
-	before, first := id(), m.running.qemu.PID()
+	before, first := id(), m.running.qemu.Load().PID()
 	due, ended := make(chan struct{}), make(chan error, 1)
 	moved := make(chan struct{})
 	out := measure.NewRecorder(func(r *measure.Recorder) bool {
@@ -83,8 +83,8 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		}
 		to = in.To
 	}
-	if after := id(); after != before || m.running.qemu.PID() == first {
-		t.Errorf("the guest was %s in process %d and is %s in %d", before, first, after, m.running.qemu.PID())
+	if after := id(); after != before || m.running.qemu.Load().PID() == first {
+		t.Errorf("the guest was %s in process %d and is %s in %d", before, first, after, m.running.qemu.Load().PID())
 	}
 	if err := m.WriteFile(t.Context(), spec.Scratch+"/kept", []byte("yes")); err != nil {
 		t.Error(err)
@@ -97,7 +97,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		t.Errorf("%+v, %v: what the guest used before it moved is missing", given, err)
 	}
 	_, err = f.Check(t.Context(), at, "precopy")
-	if old := m.running.qemu.Facts().Version.Before(10, 0); (err != nil) != old || err != nil && !strings.Contains(err.Error(), "postcopy") {
+	if old := m.running.qemu.Load().Facts().Version.Before(10, 0); (err != nil) != old || err != nil && !strings.Contains(err.Error(), "postcopy") {
 		t.Errorf("precopy under this QEMU: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"plimsoll/internal/guest/qemu"
@@ -51,7 +52,10 @@ func snapshot(ctx context.Context, m *machine) error {
 	if err != nil {
 		return err
 	}
-	return i.qemu.Snapshot(ctx)
+	if i.protection != nil {
+		return &platform.Refused{Err: errors.New("a protected guest has no snapshots: an overlay of QEMU would bypass its checkpoints")}
+	}
+	return i.qemu.Load().Snapshot(ctx)
 }
 
 // possible finds settings of a group that exclude each other.

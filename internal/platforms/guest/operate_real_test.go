@@ -27,12 +27,12 @@ func TestOperate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, before := twin.running.qemu.PID(), running(t, b)
+	first, before := twin.running.qemu.Load().PID(), running(t, b)
 	if err := b.Operate(t.Context(), platform.Migrate, twin, platform.Group{Name: "twin-migrate"}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := twin.ReadFile(t.Context(), "/proc/sys/kernel/random/boot_id")
-	if err != nil || string(again) != string(id) || twin.running.qemu.PID() == first || running(t, b) != before || twin.Pending() != "" {
+	if err != nil || string(again) != string(id) || twin.running.qemu.Load().PID() == first || running(t, b) != before || twin.Pending() != "" {
 		t.Errorf("the guest was %s and is %s, %v; %d QEMUs run, %d did", id, again, err, running(t, b), before)
 	}
 	if err := b.Operate(t.Context(), platform.Deploy, nil, platform.Group{Name: "twin-deploy"}); err != nil {
@@ -73,9 +73,9 @@ func TestSnapshot(t *testing.T) {
 			})
 			beside := filepath.Dir(m.slot.home.File(spec.DataImage))
 			if filter != spec.NoServer {
-				beside = m.running.qemu.Dir()
+				beside = m.running.qemu.Load().Dir()
 			}
-			kept := filepath.Join(beside, m.running.qemu.Name()+"-overlay0.qcow2")
+			kept := filepath.Join(beside, m.running.qemu.Load().Name()+"-overlay0.qcow2")
 			if err := os.WriteFile(kept, []byte("data of an earlier overlay"), 0o600); err != nil {
 				t.Fatal(err)
 			}

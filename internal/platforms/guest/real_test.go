@@ -102,7 +102,7 @@ func TestAGuestThatDiesComesBack(t *testing.T) {
 	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	first := m.running.qemu.PID()
+	first := m.running.qemu.Load().PID()
 	process, err := os.FindProcess(first)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestAGuestThatDiesComesBack(t *testing.T) {
 	if _, err := m.ReadFile(t.Context(), "/proc/uptime"); err != nil {
 		t.Fatal(err)
 	}
-	if m.running.qemu.PID() == first {
+	if m.running.qemu.Load().PID() == first {
 		t.Error("it is the same guest")
 	}
 	r, err := m.Run(t.Context(), platform.Command{Argv: []string{"nproc"}, Worker: true})

@@ -32,7 +32,7 @@ func TestTheShapeIsReadBack(t *testing.T) {
 		levels["guest.huge_pages"] = "2MiB"
 	}
 	platformtest.SetAndReadBack(t, b.Machine(), vm.Factors(), levels)
-	first := b.vms.First().running.qemu.PID()
+	first := b.vms.First().running.qemu.Load().PID()
 	m := b.Machine()
 	write := func(text string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func TestTheShapeIsReadBack(t *testing.T) {
 		}
 	}
 	write("in memory")
-	if b.vms.First().running.qemu.PID() != first {
+	if b.vms.First().running.qemu.Load().PID() != first {
 		t.Error("it took more than one boot")
 	}
 	platformtest.SetAndReadBack(t, b.Machine(), vm.Factors(), map[string]string{

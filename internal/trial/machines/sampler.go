@@ -37,6 +37,8 @@ type Sampler struct {
 	Missing []string
 	latest  float64 // end of the interval of the last call of Latest
 
+	checkpoints checkpoints // at the last call of Checkpoints
+
 	mu      sync.Mutex
 	start   time.Time
 	lead    time.Duration // from the first sample to the beginning of the load, about

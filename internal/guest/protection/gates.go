@@ -1,0 +1,90 @@
+package protection
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/guest/diskserver"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/vswitch"
+	"plimsoll/internal/nbd"
+)
+
+// gates are those through which all leaves the guest. The disk is the first that commits: whoever hears of a write finds it there.
+func (g Guest) gates() (all []qemu.Gate) {
+	if g.Disk != nil {
+		all = append(all, diskGate{g.Disk})
+	}
+	if g.Plug != nil {
+		all = append(all, networkGate{g.Plug})
+	}
+	return append(all, g.Channel)
+}
+
+// pass lets go all that is buffered.
+func (g Guest) pass() (err error) {
+	if g.Disk != nil {
+		err = g.Disk.Order(nbd.EndEpochs)
+	}
+	if g.Plug != nil {
+		g.Plug.Pass()
+	}
+	g.Channel.Pass()
+	return err
+}
+
+// forget discards what a guest that has ended wrote and sent after its last checkpoint.
+func (g Guest) forget(ctx context.Context) error {
+	if g.Plug != nil {
+		g.Plug.Switch()
+	}
+	if g.Disk == nil {
+		return nil
+	}
+	if err := g.alone(ctx); err != nil {
+		return err
+	}
+	return g.Disk.Order(nbd.DiscardEpoch)
+}
+
+// alone waits until the disk has no client but the standby: what the former one has asked for is done then.
+func (g Guest) alone(ctx context.Context) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		s, err := g.Disk.Status()
+		if err != nil || s.Clients <= 1 {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait until the disk of a guest that has ended is free: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// diskGate buffers writes.
+type diskGate struct{ server *diskserver.Server }
+
+func (g diskGate) Ready(context.Context) error  { return g.server.Order(nbd.AdmitEpoch) }
+func (g diskGate) Mark(context.Context) error   { return g.server.Order(nbd.MarkEpoch) }
+func (g diskGate) Resumed()                     {}
+func (g diskGate) Commit(context.Context) error { return g.server.Order(nbd.CommitEpoch) }
+
+// networkGate buffers frames.
+type networkGate struct{ plug *vswitch.Plug }
+
+func (g networkGate) Ready(context.Context) error { return nil }
+func (g networkGate) Resumed()                    {}
+
+func (g networkGate) Mark(context.Context) error {
+	g.plug.Mark()
+	return nil
+}
+
+func (g networkGate) Commit(context.Context) error {
+	g.plug.Release()
+	return nil
+}

@@ -1,0 +1,310 @@
+// Package protection keeps a standby for a running guest: a QEMU that takes over at the last checkpoint when that of the guest ends or does not
+// answer. What the guest sends and writes after a checkpoint is buffered until the next one, so that nobody sees what is lost.
+package protection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"plimsoll/internal/guest/diskserver"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/relay"
+	"plimsoll/internal/guest/vswitch"
+)
+
+// Guest is a guest to protect, with all that leaves it.
+type Guest struct {
+	Every   time.Duration // from the begin of a checkpoint to that of the next
+	QEMU    *qemu.Guest
+	Channel *relay.Guarded
+	Plug    *vswitch.Plug      // nil without a network
+	Disk    *diskserver.Server // with epochs; nil without a disk to write
+	// Moved is told that the guest is in another QEMU, before the former one is stopped.
+	Moved func(ctx context.Context, now *qemu.Guest) error
+}
+
+// Costs are those of all checkpoints so far. Sums are of as many checkpoints as there were.
+type Costs struct {
+	Checkpoints int
+	Pause       time.Duration // sum of the times for which the guest was stopped
+	Longest     time.Duration // of these
+	Held        time.Duration // sum of the times from a stop until what was buffered had gone
+	Pages       int64         // that had changed
+	State       int64         // bytes of the state of devices
+	Failovers   int
+	Last        qemu.Checkpoint
+	Failure     string // why the last attempt to protect the guest failed; empty while it is protected
+}
+
+const (
+	// mostCheckpoint is how long QEMU may take for a checkpoint.
+	mostCheckpoint = 3 * time.Second
+	// mostFailed is how many checkpoints in a row may fail before QEMU is asked whether it still answers.
+	mostFailed = 2
+	// again is the time until another standby is tried.
+	again = time.Second
+	// mostFailover is how long a standby may take to take over.
+	mostFailover = 20 * time.Second
+)
+
+// Protection is the protection of a guest. Its methods may be called concurrently.
+type Protection struct {
+	guest Guest
+	stop  context.CancelFunc
+	done  chan struct{}
+
+	mu      sync.Mutex
+	costs   Costs
+	current *qemu.Guest
+	pair    *qemu.Protected // nil while there is no standby
+	moved   chan struct{}   // closed when current changes, or err is set
+	err     error           // the guest is lost
+}
+
+// Begin starts a standby and takes the first checkpoint. Others follow until End.
+func Begin(ctx context.Context, g Guest) (*Protection, error) {
+	p := &Protection{guest: g, current: g.QEMU, moved: make(chan struct{}), done: make(chan struct{})}
+	if err := p.protect(ctx); err != nil {
+		return nil, err
+	}
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.stop = stop
+	go func() {
+		defer close(p.done)
+		p.run(life)
+	}()
+	return p, nil
+}
+
+// Err is nil as long as the guest runs, or is about to go on at its standby.
+func (p *Protection) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// After is closed once the guest is no longer in that QEMU.
+func (p *Protection) After(g *qemu.Guest) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == g {
+		return p.moved
+	}
+	over := make(chan struct{})
+	close(over)
+	return over
+}
+
+// String says how the guest is protected.
+func (p *Protection) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.pair == nil:
+		return "none now: " + p.costs.Failure
+	case p.pair.Tracked():
+		return fmt.Sprintf("checkpoints each %s, changed pages by soft-dirty bits", p.guest.Every)
+	}
+	return fmt.Sprintf("checkpoints each %s, changed pages by comparison", p.guest.Every)
+}
+
+// Standby is the process of the standby; 0 while there is none.
+func (p *Protection) Standby() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pair == nil {
+		return 0
+	}
+	return p.pair.Standby().PID()
+}
+
+// Costs are the costs so far.
+func (p *Protection) Costs() Costs {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.costs
+}
+
+// End ends the protection. The guest goes on.
+func (p *Protection) End(ctx context.Context) error {
+	p.stop()
+	<-p.done
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unprotect(ctx)
+}
+
+// run takes checkpoints, and does what the end of a QEMU demands.
+func (p *Protection) run(ctx context.Context) {
+	failed, next := 0, time.Now().Add(p.guest.Every)
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		pair, current := p.pair, p.current
+		p.mu.Unlock()
+		if pair == nil {
+			if err := p.renew(ctx, current); err != nil {
+				return
+			}
+			failed = 0
+			continue
+		}
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-current.Ended():
+			p.failover(ctx)
+		case <-pair.Standby().Ended():
+			p.forsaken(ctx, errors.New("the standby has ended"))
+		}
+		if timer.Stop() || ctx.Err() != nil {
+			continue
+		}
+		next = time.Now().Add(p.guest.Every)
+		if err := p.checkpoint(ctx, pair); err == nil {
+			failed = 0
+		} else if failed++; failed >= mostFailed && ctx.Err() == nil && pair.Standby().Err() == nil && !pair.Answers(ctx) {
+			p.failover(ctx)
+			failed = 0
+		}
+	}
+}
+
+// renew protects a guest that has no standby, once it is time for another attempt. An error is the end of the guest.
+func (p *Protection) renew(ctx context.Context, current *qemu.Guest) error {
+	err := p.protect(ctx)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	timer := time.NewTimer(again)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-current.Ended():
+		p.lost(current.Err())
+		return current.Err()
+	}
+	return nil
+}
+
+// protect starts a standby, and takes the first checkpoint.
+func (p *Protection) protect(ctx context.Context) error {
+	p.mu.Lock()
+	current := p.current
+	p.mu.Unlock()
+	if p.guest.Plug != nil {
+		p.guest.Plug.Second()
+	}
+	pair, c, err := qemu.Protect(ctx, current, p.guest.gates()...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.costs.Failure = err.Error()
+		return errors.Join(err, p.unprotect(ctx))
+	}
+	p.pair, p.costs.Failure = pair, ""
+	p.count(c)
+	return nil
+}
+
+// checkpoint takes a checkpoint.
+func (p *Protection) checkpoint(ctx context.Context, pair *qemu.Protected) error {
+	limit, cancel := context.WithTimeout(ctx, mostCheckpoint)
+	defer cancel()
+	c, err := pair.Checkpoint(limit)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(c)
+	return nil
+}
+
+func (p *Protection) count(c qemu.Checkpoint) {
+	k := &p.costs
+	k.Checkpoints++
+	k.Pause, k.Longest, k.Held = k.Pause+c.Pause, max(k.Longest, c.Pause), k.Held+c.Held
+	k.Pages, k.State, k.Last = k.Pages+int64(c.Pages), k.State+int64(c.State), c
+}
+
+// forsaken has a guest go on without protection.
+func (p *Protection) forsaken(ctx context.Context, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.costs.Failure = why.Error()
+	if err := p.unprotect(ctx); err != nil {
+		p.costs.Failure = errors.Join(why, err).Error()
+	}
+}
+
+// unprotect ends the standby, if there is one, and lets go what is buffered.
+func (p *Protection) unprotect(ctx context.Context) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	if p.pair != nil {
+		err = p.pair.End(ctx)
+		p.pair = nil
+	}
+	return errors.Join(err, p.guest.pass())
+}
+
+// failover has the standby take over.
+func (p *Protection) failover(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostFailover)
+	defer cancel()
+	p.mu.Lock()
+	pair, former := p.pair, p.current
+	p.pair = nil
+	p.mu.Unlock()
+	next, err := p.takeOver(ctx, pair)
+	if err != nil {
+		p.lost(fmt.Errorf("guest %s has ended, and its standby did not take over: %w", former.Name(), errors.Join(err, pair.End(ctx))))
+		return
+	}
+	p.mu.Lock()
+	p.current = next
+	p.costs.Failovers++
+	moved := p.moved
+	p.moved = make(chan struct{})
+	p.mu.Unlock()
+	err = errors.Join(p.guest.Moved(ctx, next), former.Stop(ctx))
+	close(moved)
+	if err != nil {
+		p.mu.Lock()
+		p.costs.Failure = err.Error()
+		p.mu.Unlock()
+	}
+}
+
+// takeOver has the guest go on in its standby, after what it had not committed is forgotten.
+func (p *Protection) takeOver(ctx context.Context, pair *qemu.Protected) (*qemu.Guest, error) {
+	pair.Fence()
+	g := p.guest
+	if err := g.forget(ctx); err != nil {
+		return nil, err
+	}
+	var channel net.Conn
+	var err error
+	if channel, err = pair.Standby().Channel(ctx); err != nil { // it must be open before the guest goes on, or its agent finds it closed
+		return nil, err
+	}
+	next, err := pair.Failover(ctx)
+	if err != nil {
+		return nil, errors.Join(err, channel.Close())
+	}
+	return next, errors.Join(g.Channel.Switch(channel), g.pass())
+}
+
+// lost ends the protection of a guest that has ended.
+func (p *Protection) lost(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err, p.pair = err, nil
+	close(p.moved)
+	_ = p.guest.Channel.Close()
+}
