@@ -33,6 +33,7 @@ type program struct {
 	name    string
 	source  string // package
 	modules []string
+	files   map[string]string // further files in its archive
 	archive string
 	bytes   int64
 	// joined waits until the init has answered, and returns the connection.
@@ -114,7 +115,7 @@ func (p *program) build(dir string, k *kernel.Kernel) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: binary, Kernel: k, Modules: p.modules}), f.Close()); err != nil {
+	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: binary, Kernel: k, Modules: p.modules, Files: p.files}), f.Close()); err != nil {
 		return err
 	}
 	info, err := os.Stat(p.archive)

@@ -12,43 +12,57 @@ import (
 	"strings"
 
 	"plimsoll/bench/measured"
-	"plimsoll/internal/parameter"
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/platforms/guest"
-	"plimsoll/internal/platforms/local"
 )
 
 // SoftDirty measures how long it takes to find and copy the pages that were written by the kernel's soft-dirty bits, for several sizes of
 // memory and of what was written. It runs in a guest, whose kernel has these bits; that of the host may not.
 func SoftDirty() ([]measured.Result, error) {
-	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
+	k, dir, err := place()
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "pages.test")
-	build := exec.Command("go", "test", "-c", "-o", program, "./internal/guest/pages")
+	test := filepath.Join(dir, "pages.test")
+	build := exec.Command("go", "test", "-c", "-o", test, "./internal/guest/pages")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the benchmark: %w: %s", err, out)
 	}
-	text, err := os.ReadFile(program)
+	agent := &program{name: "pages", source: agentSource, modules: []string{"channel"}, files: map[string]string{"pages.test": test}}
+	if err := agent.build(dir, k); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*guestLimit)
+	defer cancel()
+	g, err := qemu.Start(ctx, hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 2}, Memory: hardware.Memory{Size: 3 << 30}}, qemu.Options{
+		Kernel: k, Initramfs: agent.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: hardware.TCG,
+	})
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	p, err := guest.Kind(local.Kind()).Open(ctx, parameter.Settings{"memory": "3GiB", "vcpus": "2"}, 1)
+	defer g.Stop(ctx) //nolint:errcheck // the results are there
+	conn, err := g.Channel(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close() //nolint:errcheck // the results are there
-	const script = "cat >/scratch/pages.test && chmod 700 /scratch/pages.test && exec /scratch/pages.test -test.run=^$ -test.bench=TakeTracked -test.benchtime=20x"
-	r, err := p.Machine().Run(ctx, platform.Command{Argv: []string{"sh", "-c", script}, Stdin: bytes.NewReader(text)})
+	far, err := remote.Connect(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	defer far.Close() //nolint:errcheck // the results are there
+	r, err := far.Run(ctx, platform.Command{Argv: []string{"/pages.test", "-test.run=TestTrack", "-test.bench=TakeWritten", "-test.benchtime=20x", "-test.v"}})
 	if err != nil {
 		return nil, err
 	}
 	if r.Exit != 0 {
 		return nil, fmt.Errorf("the benchmark in the guest ended with %d: %s%s", r.Exit, r.Stdout, r.Stderr)
+	}
+	if bytes.Contains(r.Stdout, []byte("SKIP")) {
+		return nil, fmt.Errorf("the kernel of the guest has no soft-dirty bits: %s", r.Stdout)
 	}
 	return tracked(r.Stdout)
 }
@@ -60,12 +74,15 @@ func tracked(output []byte) (lines []measured.Result, err error) {
 		var name string
 		var n int
 		var ns float64
-		if k, _ := fmt.Sscanf(in.Text(), "BenchmarkTakeTracked/%s %d %g ns/op", &name, &n, &ns); k < 3 {
+		if k, _ := fmt.Sscanf(in.Text(), "BenchmarkTakeWritten/%s %d %g ns/op", &name, &n, &ns); k < 3 {
 			continue
 		}
-		size, written, _ := strings.Cut(strings.TrimPrefix(name, "memory="), "/written=")
-		written, _, _ = strings.Cut(written, "-")
-		lines = append(lines, measured.Result{What: fmt.Sprintf("find and copy %s of %s by soft-dirty bits, in a guest", written, size), Got: ns / 1e6, Unit: "ms"})
+		part := strings.Split(name, "/")
+		by := "soft-dirty bits"
+		if strings.HasPrefix(part[2], "comparison") {
+			by = "comparison"
+		}
+		lines = append(lines, measured.Result{What: fmt.Sprintf("find and copy %s of %s by %s, in a guest", part[1], part[0], by), Got: ns / 1e6, Unit: "ms"})
 	}
 	if len(lines) == 0 {
 		return nil, errors.New("the kernel of the guest has no soft-dirty bits, or the benchmark printed nothing: " + string(output))

@@ -61,15 +61,23 @@ type guest struct {
 	answers  *bufio.Reader
 }
 
-// tracked is a copy of so many pages that a process writes, tracked where the kernel can.
-func tracked(t testing.TB, n int) *guest {
+// written is a copy of so many pages that a process writes, tracked or not.
+func written(t testing.TB, n int, track bool) *guest {
 	t.Helper()
+	if !track {
+		return begin(t, n, false)
+	}
 	if !marks() {
 		t.Skip("the kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)")
 	}
 	if swaps() {
 		t.Skip("this host swaps")
 	}
+	return begin(t, n, true)
+}
+
+func begin(t testing.TB, n int, track bool) *guest {
+	t.Helper()
 	g := &guest{from: memory(t, n), to: memory(t, n)}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env, cmd.ExtraFiles, cmd.Stderr = append(os.Environ(), writer+"=1"), []*os.File{g.from}, os.Stderr
@@ -91,6 +99,9 @@ func tracked(t testing.TB, n int) *guest {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.copy.Close() })
+	if !track {
+		return g
+	}
 	if is, err := g.copy.Track(cmd.Process.Pid); err != nil || !is {
 		t.Fatalf("it is tracked: %t, %v", is, err)
 	}
@@ -124,10 +135,11 @@ func (g *guest) take(t testing.TB) int {
 // A copy that looks at written pages alone is as good as one that compares all.
 func TestTrack(t *testing.T) {
 	const n = 3*chunk + 17
-	g := tracked(t, n)
+	g := written(t, n, true)
 	g.write(t, 5, 3, 1)
-	if got := g.take(t); got != 3 {
-		t.Errorf("at first %d pages changed, want 3", got)
+	g.write(t, 100, 1, 1)
+	if got := g.take(t); got != 4 {
+		t.Errorf("at first %d pages changed, want 4", got)
 	}
 	if got := g.take(t); got != 0 {
 		t.Errorf("without a write %d pages changed", got)
@@ -154,12 +166,19 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// What a call takes grows with the pages that were written, and hardly with the memory.
-func BenchmarkTakeTracked(b *testing.B) {
-	for _, c := range []struct{ memory, written int }{{64, 1}, {192, 1}, {512, 1}, {192, 16}, {192, 64}} {
-		b.Run(fmt.Sprintf("memory=%dMiB/written=%dMiB", c.memory, c.written), func(b *testing.B) {
+// By the bits a call takes time for each page that was written, and little for the others.
+func BenchmarkTakeWritten(b *testing.B) {
+	for _, c := range []struct {
+		memory, written int
+		track           bool
+	}{{64, 1, true}, {192, 1, true}, {512, 1, true}, {192, 16, true}, {192, 64, true}, {64, 1, false}, {512, 1, false}} {
+		by := "bits"
+		if !c.track {
+			by = "comparison"
+		}
+		b.Run(fmt.Sprintf("%dMiB/%dMiB/%s", c.memory, c.written, by), func(b *testing.B) {
 			const pages = 1 << 20 / Size
-			g := tracked(b, c.memory*pages)
+			g := written(b, c.memory*pages, c.track)
 			g.write(b, 0, c.memory*pages, 1)
 			g.take(b)
 			value := byte(1)
