@@ -62,10 +62,31 @@ func (c *Capacity) Enter(ctx context.Context) (leave func(), err error) {
 func (c *Capacity) Claim(asked ...Claim) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	claims := c.with(asked)
+	if err := c.fits(claims); err != nil {
+		return err
+	}
+	c.claims = claims
+	return nil
+}
+
+// Fits is the error that Claim would return.
+func (c *Capacity) Fits(asked ...Claim) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fits(c.with(asked))
+}
+
+// with are the claims with others in place of earlier ones.
+func (c *Capacity) with(asked []Claim) map[int]Claim {
 	claims := maps.Clone(c.claims)
 	for _, a := range asked {
 		claims[a.Number] = a
 	}
+	return claims
+}
+
+func (c *Capacity) fits(claims map[int]Claim) error {
 	var memory, disk, missing, growth int64
 	for n, a := range claims {
 		memory, disk = memory+a.Resident(), disk+a.Disk
@@ -86,7 +107,6 @@ func (c *Capacity) Claim(asked ...Claim) error {
 	if growth > free {
 		return fmt.Errorf("disk: %s in total, %[3]s more than %[2]s has free: use fewer guests or smaller disks, or set TMPDIR to a larger folder", gibibytes(disk), filepath.Dir(c.folder), gibibytes(growth-free))
 	}
-	c.claims = claims
 	return nil
 }
 

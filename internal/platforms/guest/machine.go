@@ -27,7 +27,7 @@ type machine struct {
 
 const machineName = "guest"
 
-// Limits reports whether the VM's kernel has a driver for the network card.
+// Limits reports whether this host has room for the VM, and its kernel a driver for the network card.
 func (m *machine) Limits(g spec.Guest) error {
 	if g.Backing == spec.ImageBacking {
 		if err := m.slot.bed.images.possible(g); err != nil {
@@ -36,6 +36,9 @@ func (m *machine) Limits(g spec.Guest) error {
 	}
 	if g.Controller == string(hardware.PVSCSI) || g.Controller == string(hardware.SATA) {
 		return fmt.Errorf("unsupported controller %q: must be virtio-blk, virtio-scsi or nvme", g.Controller)
+	}
+	if err := m.slot.bed.capacity.Fits(m.slot.claim(g)); err != nil {
+		return err
 	}
 	if !g.Network || g.NIC == m.Spec().NIC {
 		return nil

@@ -60,12 +60,15 @@ func TestShape(t *testing.T) {
 func TestFactorsAreChecked(t *testing.T) {
 	s := kind().Defaults.(spec.Guest)
 	s.VCPUs = 4
-	m := &machine{Next: spec.NewNext(machineName, s)}
+	b, _ := unbooted(t, s)
+	m := b.vms.First()
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""}, {"guest.topology", "1x4", "1x4", ""},
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "must be spread"},
 		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "must be a number of vCPUs"}, {"guest.vcpus", "0", "", "must be a number"},
 		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "must be a size"},
+		{"guest.memory", "900GiB", "", "more than this host has free"},
+		{"guest.protection", "checkpoint:1s", "", "set io_filter: nbd"}, {"guest.protection", "always", "", "must be none, or checkpoint:INTERVAL"},
 		{"guest.controller", "nvme", "nvme", ""}, {"guest.controller", "ide", "", "not a controller"},
 	} {
 		var f factor.Factor

@@ -59,7 +59,8 @@ func TestLevelsAreJudgedTogether(t *testing.T) {
 		if c.change != nil {
 			c.change(&s)
 		}
-		m := &machine{Next: spec.NewNext(machineName, s)}
+		b, _ := unbooted(t, s)
+		m := b.vms.First()
 		all := vm.Factors()
 		f := all[slices.IndexFunc(all, func(f factor.Factor) bool { return f.Name == c.factor })]
 		got, err := f.Check(t.Context(), factor.Env{Machine: m}, c.level)
