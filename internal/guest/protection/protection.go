@@ -18,7 +18,7 @@ import (
 
 // Guest is a guest to protect, with all that leaves it.
 type Guest struct {
-	Every   time.Duration // from the begin of a checkpoint to that of the next
+	Every   time.Duration // for which the guest runs between two checkpoints
 	QEMU    *qemu.Guest
 	Channel *relay.Guarded
 	Plug    *vswitch.Plug      // nil without a network
@@ -164,8 +164,9 @@ func (p *Protection) run(ctx context.Context) {
 		if timer.Stop() || ctx.Err() != nil {
 			continue
 		}
-		next = time.Now().Add(p.guest.Every)
-		if err := p.checkpoint(ctx, pair); err == nil {
+		c, err := p.checkpoint(ctx, pair)
+		if next = time.Now().Add(p.guest.Every); err == nil {
+			next = next.Add(c.Pause - c.Held) // it runs while a checkpoint is committed
 			failed = 0
 		} else if failed++; failed >= mostFailed && ctx.Err() == nil && pair.Standby().Err() == nil && !pair.Answers(ctx) {
 			p.failover(ctx)
@@ -213,17 +214,16 @@ func (p *Protection) protect(ctx context.Context) error {
 }
 
 // checkpoint takes a checkpoint.
-func (p *Protection) checkpoint(ctx context.Context, pair *qemu.Protected) error {
+func (p *Protection) checkpoint(ctx context.Context, pair *qemu.Protected) (c qemu.Checkpoint, err error) {
 	limit, cancel := context.WithTimeout(ctx, mostCheckpoint)
 	defer cancel()
-	c, err := pair.Checkpoint(limit)
-	if err != nil {
-		return err
+	if c, err = pair.Checkpoint(limit); err != nil {
+		return c, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count(c)
-	return nil
+	return c, nil
 }
 
 func (p *Protection) count(c qemu.Checkpoint) {
