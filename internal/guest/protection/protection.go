@@ -43,8 +43,6 @@ type Costs struct {
 const (
 	// mostCheckpoint is how long QEMU may take for a checkpoint.
 	mostCheckpoint = 3 * time.Second
-	// mostFailed is how many checkpoints in a row may fail before QEMU is asked whether it still answers.
-	mostFailed = 2
 	// again is the time until another standby is tried.
 	again = time.Second
 	// mostFailover is how long a standby may take to take over.
@@ -140,46 +138,41 @@ func (p *Protection) End(ctx context.Context) error {
 
 // run takes checkpoints, and does what the end of a QEMU demands.
 func (p *Protection) run(ctx context.Context) {
-	failed, next := 0, time.Now().Add(p.guest.Every)
-	for ctx.Err() == nil {
+	next := time.Now().Add(p.guest.Every)
+	for ctx.Err() == nil && p.Err() == nil {
 		p.mu.Lock()
 		pair, current := p.pair, p.current
 		p.mu.Unlock()
 		if pair == nil {
-			if err := p.renew(ctx, current); err != nil {
-				return
-			}
-			failed = 0
+			p.renew(ctx, current)
 			continue
 		}
-		timer := time.NewTimer(time.Until(next))
+		due, timer := false, time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
+			due = true
 		case <-ctx.Done():
 		case <-current.Ended():
 			p.failover(ctx)
 		case <-pair.Standby().Ended():
 			p.forsaken(ctx, errors.New("the standby has ended"))
 		}
-		if timer.Stop() || ctx.Err() != nil {
+		if timer.Stop(); !due {
 			continue
 		}
 		c, err := p.checkpoint(ctx, pair)
 		if next = time.Now().Add(p.guest.Every); err == nil {
 			next = next.Add(c.Pause - c.Held) // it runs while a checkpoint is committed
-			failed = 0
-		} else if failed++; failed >= mostFailed && ctx.Err() == nil && pair.Standby().Err() == nil && !pair.Answers(ctx) {
-			p.failover(ctx)
-			failed = 0
+		} else if ctx.Err() == nil && pair.Standby().Err() == nil && !pair.Answers(ctx) {
+			p.failover(ctx) // before the lab misses signs of life of the agent
 		}
 	}
 }
 
-// renew protects a guest that has no standby, once it is time for another attempt. An error is the end of the guest.
-func (p *Protection) renew(ctx context.Context, current *qemu.Guest) error {
-	err := p.protect(ctx)
-	if err == nil || ctx.Err() != nil {
-		return nil
+// renew protects a guest that has no standby. After a failure it waits until it is time for another attempt, or the guest ends.
+func (p *Protection) renew(ctx context.Context, current *qemu.Guest) {
+	if p.protect(ctx) == nil || ctx.Err() != nil {
+		return
 	}
 	timer := time.NewTimer(again)
 	defer timer.Stop()
@@ -188,9 +181,7 @@ func (p *Protection) renew(ctx context.Context, current *qemu.Guest) error {
 	case <-ctx.Done():
 	case <-current.Ended():
 		p.lost(current.Err())
-		return current.Err()
 	}
-	return nil
 }
 
 // protect starts a standby, and takes the first checkpoint.

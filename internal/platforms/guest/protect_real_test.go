@@ -106,12 +106,10 @@ func TestAProtectedGuest(t *testing.T) {
 		t.Skipf("the guest has no shell: the host has no programs to give it (./setup test), %v", err)
 	}
 	c := &counting{t: t, lines: make(chan int, 1<<20)}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
 		const script = "i=1; while :; do echo $i >>/scratch/numbers; echo $i; i=$((i+1)); done"
-		_, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", script}, Stdout: c})
+		_, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", script}, Stdout: c})
 		ended <- err
 	}()
 	last := c.after(0, 100)
@@ -129,6 +127,7 @@ func TestAProtectedGuest(t *testing.T) {
 		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 			t.Errorf("process %d, which got %s, is there, %v", pid, by, err)
 		}
+		t.Logf("after %s: %+v, at %d", by, m.running.protection.Costs(), last)
 		last = c.after(last, 100+len(c.lines))
 	}
 	if got := m.running.protection.Costs(); got.Failovers != 2 || got.Failure != "" {
@@ -147,8 +146,18 @@ func TestAProtectedGuest(t *testing.T) {
 	if len(written) < last {
 		t.Errorf("%d was printed, and the file ends at %d", last, len(written))
 	}
-	cancel()
-	<-ended
+	both := []int{m.running.qemu.Load().PID(), standby}
+	for _, pid := range both {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; err == nil {
+		t.Error("a guest without a QEMU goes on")
+	}
+	if now := guardedBy(t, m, standby); slices.Contains(both, now) { // it has booted again
+		t.Errorf("process %d is the standby again", now)
+	}
 }
 
 // A database in a protected guest loses no write that was acknowledged and repeats none, though its QEMU is killed, and its standby too. The

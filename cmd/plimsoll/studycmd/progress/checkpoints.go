@@ -27,13 +27,13 @@ type checkpoints struct {
 
 // checkpointLine is what is told of a guest each second.
 type checkpointLine struct {
-	Elapsed     float64 `json:"elapsed"` // s
+	Elapsed     float64 `json:"elapsed"`           // s
 	Machine     string  `json:"machine,omitempty"` // empty where the study has one
-	Checkpoints float64 `json:"checkpoints"`  // per second
-	Pause       float64 `json:"pause"`        // s, mean
-	Copied      float64 `json:"copied"`       // bytes per second
-	OutputDelay float64 `json:"output_delay"` // s, mean
-	Failovers   float64 `json:"failovers"`    // per second
+	Checkpoints float64 `json:"checkpoints"`       // per second
+	Pause       float64 `json:"pause"`             // s, mean
+	Copied      float64 `json:"copied"`            // bytes per second
+	OutputDelay float64 `json:"output_delay"`      // s, mean
+	Failovers   float64 `json:"failovers"`         // per second
 }
 
 func (c *checkpoints) take(e trial.Event) {
