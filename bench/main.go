@@ -60,30 +60,7 @@ func main() {
 			return
 		}
 	}
-	annealing, err := compared()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench annealing:", err)
-		os.Exit(1)
-	}
-	spark, err := submitting()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench spark:", err)
-		os.Exit(1)
-	}
-	kills, err := killing()
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench protection:", err)
-		os.Exit(1)
-	}
+	annealing, spark, kills := asked("annealing", compared), asked("spark", submitting), asked("protection", killing)
 	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"observe", of(observe.Reading)}, {"observer-effect", observerEffect}, {"lab", laboratory}, {"serve", of(listing.Runs)}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"network", of(networks.Router)}, {"desktop", of(desktops.Harness)}, {"ceph-start", of(hci.Starting)}, {"ceph-ledger", of(hci.Ledger)}, {"ceph-latency", of(hci.Latency)}, {"inference", of(inference.Classifying)}, {"spark", spark.run}, {"guest", of(guests.Booting)}, {"checkpoint", of(guests.Checkpointing)}, {"protection", of(kills.run)}, {"soft-dirty", of(guests.SoftDirty)}, {"fabric", fabrics}, {"fleet", fleets},
 		{"cluster-place", of(clusters.Placing)}, {"cluster-balance", of(clusters.Balancing)}, {"annealing", of(annealing.Run)}, {"cluster-divvy", of(clusters.Dividing)}, {"cluster-memory", of(clusters.Memory)}, {"cluster-policy", of(clusters.Complying)}, {"cluster-doctor", of(clusters.Diagnosing)}, {"vsphere-inventory", of(vsphere.Inventory)}, {"vcenter-build", of(vcenter.Building)}, {"vcenter-operations", of(vcenter.Operating)}, {"vcenter-power", of(vcenter.Powering)}, {"vcenter-client", of(vcenter.Client)}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -106,6 +83,19 @@ func main() {
 	if failed {
 		os.Exit(1)
 	}
+}
+
+// asked are the flags of a benchmark. After a mistake in them, or a request for help, the program ends.
+func asked[T any](name string, flags func() (T, error)) T {
+	own, err := flags()
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench %s: %v\n", name, err)
+		os.Exit(1)
+	}
+	return own
 }
 
 // of has a benchmark of another room as one of ours.

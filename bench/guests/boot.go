@@ -181,8 +181,11 @@ func answers(ctx context.Context, g *qemu.Guest) (io.Closer, error) {
 	return conn, nil
 }
 
-// joins connects to the agent, as the platform does.
-func joins(ctx context.Context, g *qemu.Guest) (io.Closer, error) {
+// joins connects to the agent.
+func joins(ctx context.Context, g *qemu.Guest) (io.Closer, error) { return agentOf(ctx, g) }
+
+// agentOf is the agent of a guest, as the platform has it.
+func agentOf(ctx context.Context, g *qemu.Guest) (*remote.Machine, error) {
 	conn, err := g.Channel(ctx)
 	if err != nil {
 		return nil, err

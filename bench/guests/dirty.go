@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"plimsoll/bench/measured"
-	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
@@ -45,13 +44,9 @@ func SoftDirty() ([]measured.Result, error) {
 		return nil, err
 	}
 	defer g.Stop(ctx) //nolint:errcheck // the results are there
-	conn, err := g.Channel(ctx)
+	far, err := agentOf(ctx, g)
 	if err != nil {
 		return nil, err
-	}
-	far, err := remote.Connect(ctx, conn)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
 	}
 	defer far.Close() //nolint:errcheck // the results are there
 	r, err := far.Run(ctx, platform.Command{Argv: []string{"/pages.test", "-test.run=TestTrack", "-test.bench=TakeWritten", "-test.benchtime=20x", "-test.v"}})

@@ -208,7 +208,6 @@ func (e *epochs) mark() {
 		e.marked = e.open
 	} else {
 		e.marked.log = append(e.marked.log, e.open.log...)
-		e.marked.bytes += e.open.bytes
 		for n, b := range e.open.blocks {
 			e.marked.blocks[n] = b
 		}

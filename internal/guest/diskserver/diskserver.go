@@ -33,14 +33,13 @@ type Server struct {
 	ended  chan struct{}
 
 	asking sync.Mutex // held for a request and its response
+	lost   error      // why the next response may be that of an earlier request
 	out    *bufio.Reader
 	limit  func(time.Time) error // sets the deadline for reads
 }
 
 // line is the next line of the server's output.
-func (s *Server) line() ([]byte, error) { return s.lineWithin(5 * time.Second) }
-
-func (s *Server) lineWithin(limit time.Duration) ([]byte, error) {
+func (s *Server) line(limit time.Duration) ([]byte, error) {
 	if err := s.limit(time.Now().Add(limit)); err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (s *Server) listens(ctx context.Context) error {
 			if s.route.Server == spec.NBDKit {
 				return nil
 			}
-			line, err := s.line()
+			line, err := s.line(mostStatus)
 			if err == nil && string(line) != nbd.Command+" listens\n" {
 				err = fmt.Errorf("unexpected answer %q", line)
 			}
@@ -179,38 +178,42 @@ func (s *Server) Route() (spec.Route, error) {
 
 // Status queries plimsoll's own server.
 func (s *Server) Status() (st nbd.Status, err error) {
-	s.asking.Lock()
-	defer s.asking.Unlock()
-	if _, err := io.WriteString(s.in, nbd.Ask); err != nil {
-		return st, fmt.Errorf("query the NBD server of the guest's disk: %w", err)
-	}
-	line, err := s.line()
-	if err == nil {
-		err = json.Unmarshal(line, &st)
-	}
-	if err != nil {
+	if err := s.ask([]byte(nbd.Ask), mostStatus, &st); err != nil {
 		return st, fmt.Errorf("query the NBD server of the guest's disk: %w", err)
 	}
 	return st, nil
 }
 
-// mostCommit is how long a commit may take.
-const mostCommit = 30 * time.Second
+// ask sends a line and reads the response. After a failure nothing can be asked: a late response would be taken for the next one.
+func (s *Server) ask(line []byte, limit time.Duration, response any) error {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if s.lost != nil {
+		return s.lost
+	}
+	_, err := s.in.Write(line)
+	var text []byte
+	if err == nil {
+		text, err = s.line(limit)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, response)
+	}
+	s.lost = err
+	return err
+}
+
+const (
+	mostStatus = 5 * time.Second  // for a status
+	mostCommit = 30 * time.Second // for a commit
+)
 
 // Order orders a server with epochs what to do with them.
 func (s *Server) Order(o nbd.Epoch) error {
-	s.asking.Lock()
-	defer s.asking.Unlock()
+	var done nbd.Outcome
 	line, err := json.Marshal(o)
 	if err == nil {
-		_, err = s.in.Write(append(line, '\n'))
-	}
-	var done nbd.Outcome
-	if err == nil {
-		line, err = s.lineWithin(mostCommit)
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &done)
+		err = s.ask(append(line, '\n'), mostCommit, &done)
 	}
 	if err == nil && done.Error != "" {
 		err = errors.New(done.Error)
@@ -220,9 +223,6 @@ func (s *Server) Order(o nbd.Epoch) error {
 	}
 	return nil
 }
-
-// Ended is closed when the server has ended.
-func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // CPUTime is the CPU time of the server and of its filter processes.
 func (s *Server) CPUTime() (time.Duration, error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -31,12 +30,10 @@ type Guest struct {
 type Costs struct {
 	Checkpoints int
 	Pause       time.Duration // sum of the times for which the guest was stopped
-	Longest     time.Duration // of these
 	Held        time.Duration // sum of the times from a stop until what was buffered had gone
 	Pages       int64         // that had changed
 	State       int64         // bytes of the state of devices
 	Failovers   int
-	Last        qemu.Checkpoint
 	Failure     string // why the last attempt to protect the guest failed; empty while it is protected
 }
 
@@ -220,8 +217,8 @@ func (p *Protection) checkpoint(ctx context.Context, pair *qemu.Protected) (c qe
 func (p *Protection) count(c qemu.Checkpoint) {
 	k := &p.costs
 	k.Checkpoints++
-	k.Pause, k.Longest, k.Held = k.Pause+c.Pause, max(k.Longest, c.Pause), k.Held+c.Held
-	k.Pages, k.State, k.Last = k.Pages+int64(c.Pages), k.State+int64(c.State), c
+	k.Pause, k.Held = k.Pause+c.Pause, k.Held+c.Held
+	k.Pages, k.State = k.Pages+int64(c.Pages), k.State+int64(c.State)
 }
 
 // forsaken has a guest go on without protection.
@@ -279,16 +276,18 @@ func (p *Protection) takeOver(ctx context.Context, pair *qemu.Protected) (*qemu.
 	if err := g.forget(ctx); err != nil {
 		return nil, err
 	}
-	var channel net.Conn
-	var err error
-	if channel, err = pair.Standby().Channel(ctx); err != nil { // it must be open before the guest goes on, or its agent finds it closed
+	channel, err := pair.Standby().Channel(ctx) // it must be open before the guest goes on, or its agent finds it closed
+	if err != nil {
 		return nil, err
 	}
 	next, err := pair.Failover(ctx)
 	if err != nil {
 		return nil, errors.Join(err, channel.Close())
 	}
-	return next, errors.Join(g.Channel.Switch(channel), g.pass())
+	if err := errors.Join(g.Channel.Switch(channel), g.pass()); err != nil {
+		return nil, errors.Join(err, next.Stop(ctx))
+	}
+	return next, nil
 }
 
 // lost ends the protection of a guest that has ended.
