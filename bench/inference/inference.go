@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/bench/measured"
@@ -22,12 +25,11 @@ import (
 )
 
 const (
-	turns  = 5
-	passes = 4 // over the images, in a turn
-	window = 16
+	turns  = 30 // short ones, as machines change their speed within seconds
+	window = 32
 )
 
-// loop classifies images, and prints the CPU time of one in seconds.
+// loop classifies all images for each line of input, and prints the CPU time of one in seconds.
 const loop = `
 import sys, time, numpy, onnxruntime
 onnxruntime.set_default_logger_severity(3)
@@ -39,11 +41,12 @@ images = [row[1:].reshape(1, 32, 32, 3).astype(numpy.float32) for row in data]
 name = session.get_inputs()[0].name
 for image in images[:50]:
     session.run(None, {name: image})
-begin = time.process_time()
-for _ in range(int(sys.argv[3])):
+print("ready", flush=True)
+for _ in sys.stdin:
+    begin = time.process_time()
     for image in images:
         session.run(None, {name: image})[0].argmax()
-print((time.process_time() - begin) / int(sys.argv[3]) / len(images))
+    print((time.process_time() - begin) / len(images), flush=True)
 `
 
 // Classifying has the model cnn classify raw images, one at a time on one CPU, in turns with the loop.
@@ -75,17 +78,18 @@ func Classifying() ([]measured.Result, error) {
 		return nil, err
 	}
 	defer end()
+	peer, err := loopOver(python, model, data)
+	if err != nil {
+		return nil, err
+	}
+	defer peer.end()
 	var ours, infer, rate, theirs []float64
 	for range turns {
 		o, err := classify(address, set)
 		if err != nil {
 			return nil, err
 		}
-		out, err := exec.Command(python, "-I", "-c", loop, model, data, strconv.Itoa(passes)).CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("the loop over ONNX Runtime: %w: %s", err, out)
-		}
-		t, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		t, err := peer.turn()
 		if err != nil {
 			return nil, err
 		}
@@ -96,6 +100,52 @@ func Classifying() ([]measured.Result, error) {
 		{What: "the same: CPU of its engine", Got: measured.Middle(infer), Against: "loop over ONNX Runtime", Limit: measured.Middle(theirs), Unit: "s"},
 		{What: "the same: images per second and core", Got: measured.Middle(rate), Against: "loop over ONNX Runtime", Limit: 1 / measured.Middle(theirs), Unit: "1/s"},
 	}, nil
+}
+
+// looping is the process of a loop.
+type looping struct {
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+}
+
+func loopOver(python, model, data string) (*looping, error) {
+	l := &looping{process: exec.Command(python, "-I", "-c", loop, model, data)}
+	l.process.Stderr = os.Stderr
+	out, err := l.process.StdoutPipe()
+	if err == nil {
+		l.in, err = l.process.StdinPipe()
+	}
+	if err == nil {
+		err = l.process.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the loop over ONNX Runtime: %w", err)
+	}
+	l.out = bufio.NewReader(out)
+	if _, err := l.out.ReadString('\n'); err != nil {
+		l.end()
+		return nil, fmt.Errorf("start the loop over ONNX Runtime: %w", err)
+	}
+	return l, nil
+}
+
+// turn is the CPU time of an image in seconds.
+func (l *looping) turn() (float64, error) {
+	_, err := l.in.Write([]byte("\n"))
+	var line string
+	if err == nil {
+		line, err = l.out.ReadString('\n')
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the loop over ONNX Runtime: %w", err)
+	}
+	return strconv.ParseFloat(strings.TrimSpace(line), 64)
+}
+
+func (l *looping) end() {
+	_ = l.in.Close()
+	_ = l.process.Wait()
 }
 
 // start runs a classifier until end.
@@ -139,7 +189,7 @@ func classify(address string, set []images.Image) (t taken, err error) {
 	}
 	after, err := counts(address)
 	n := after["classifier.images"] - before["classifier.images"]
-	if err == nil && n != float64(passes*len(set)) {
+	if err == nil && n != float64(len(set)) {
 		err = fmt.Errorf("the classifier counts %g images", n)
 	}
 	per := func(name string) float64 { return (after[name] - before[name]) / n }
@@ -167,6 +217,8 @@ func counts(address string) (all map[string]float64, err error) {
 	return all, json.NewDecoder(in).Decode(&all)
 }
 
+// talk keeps two halves of the window on their way, and sends and reads a half at a time: the wake-ups of a
+// client for each answer would be a cost of the server.
 func talk(address string, set []images.Image) error {
 	conn, in, err := dial(address, images.Hello{Encoding: images.Raw})
 	if err != nil {
@@ -180,20 +232,58 @@ func talk(address string, set []images.Image) error {
 	if err != nil {
 		return err
 	}
-	sent := 0
-	for read := 0; read < passes*len(set); read++ {
-		for ; sent < min(read+window, passes*len(set)); sent++ {
-			if _, err := conn.Write(encoder.Append(nil, sent%len(set))); err != nil {
+	halves := slices.Collect(slices.Chunk(indices(len(set)), window/2))
+	send := func(k int) error {
+		var data []byte
+		for _, i := range halves[k] {
+			data = encoder.Append(data, i)
+		}
+		_, err := conn.Write(data)
+		return err
+	}
+	if err := send(0); err != nil {
+		return err
+	}
+	for k, half := range halves {
+		if k+1 < len(halves) {
+			if err := send(k + 1); err != nil {
 				return err
 			}
 		}
-		line, err := in.ReadString('\n')
-		if err == nil && len(line) != 2 {
-			err = fmt.Errorf("image %d is answered with %q", read, line)
-		}
-		if err != nil {
+		answers := make([]byte, answerSize*len(half))
+		if err := readWhole(conn, answers); err != nil {
 			return err
+		}
+		for i := range half {
+			if a := answers[answerSize*i:][:answerSize]; a[0] < '0' || a[0] > '9' || a[1] != '\n' {
+				return fmt.Errorf("image %d is answered with %q", half[i], a)
+			}
 		}
 	}
 	return nil
+}
+
+const answerSize = 2 // a digit and the end of a line
+
+// readWhole reads all of b. The kernel does not wake it before the rest of it is there.
+func readWhole(conn net.Conn, b []byte) error {
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	for n := 0; err == nil && len(b) > 0; b = b[n:] {
+		var failed error
+		err = raw.Control(func(fd uintptr) {
+			failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, len(b))
+		})
+		if err = errors.Join(err, failed); err == nil {
+			n, err = conn.Read(b)
+		}
+	}
+	return err
+}
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }

@@ -407,7 +407,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene bench/networks internal/console internal/platforms/local internal/guest/qemu internal/guest/pages internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/router internal/guest/netem internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
+	"golang.org/x/sys":                        "bench/causes/program bench/causes/scene bench/networks internal/console internal/platforms/local internal/guest/qemu internal/guest/pages internal/guest/inspect internal/agent/toolbox internal/agent/boot internal/nbd internal/router internal/guest/netem internal/service/classifier internal/hostlock internal/libvirt/libvirttest internal/live/libvirt internal/hoststat internal/hoststat/network internal/hoststat/pmu",
 }
 
 func rule(folder string) (string, bool) {

@@ -199,11 +199,12 @@ func TestEngineThatDies(t *testing.T) {
 		if err := os.WriteFile(python, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		m, err := order{Engine: onnxRuntime, Model: smallModel, Batch: 1}.open()
+		o := order{Engine: onnxRuntime, Model: smallModel, Batch: 1, Python: python}
+		m, err := o.open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := newRuntime(t.Context(), python, m)
+		e, err := newRuntime(t.Context(), o, m)
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s gives %v, want %q", script, err, want)
@@ -215,7 +216,9 @@ func TestEngineThatDies(t *testing.T) {
 		}
 		j := jobs.Get().(*job)
 		for err == nil { // until the pipe notices
-			err = e.classify([]*job{j})
+			if err = e.submit([]*job{j}); err == nil {
+				err = e.collect([]*job{j})
+			}
 		}
 		if !strings.Contains(err.Error(), "exit status 4") && !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("%s gives %v", script, err)

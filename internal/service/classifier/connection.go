@@ -111,7 +111,7 @@ func writeLine(c net.Conn, v any) error {
 func (s *server) description() images.Description {
 	return images.Description{
 		Plimsoll: images.Protocol, Version: images.Version,
-		Model: s.model.name, SHA256: s.model.hash, Input: s.model.input, Engine: s.engines[0].name(),
+		Model: s.model.name, SHA256: s.model.hash, Input: s.model.input, Engine: s.order.Engine,
 	}
 }
 
@@ -140,6 +140,7 @@ func (s *server) read(in *inbox, d *images.Decoder, out chan<- *job) error {
 				break
 			}
 			if err == nil {
+				s.valve.pass()
 				if err = in.more(); err == nil {
 					continue
 				}

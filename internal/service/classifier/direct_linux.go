@@ -4,6 +4,8 @@ import (
 	"io"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // direct reads and writes a socket or a pipe that does not block, by system calls that bypass Go's
@@ -49,6 +51,23 @@ func (d direct) Write(b []byte) (n int, err error) {
 		err = closed
 	}
 	return n, err
+}
+
+// enlarge makes a pipe as large as a user may have it by default, and returns its size in bytes.
+func enlarge(pipe direct) (size int) {
+	const most = 1 << 20 // /proc/sys/fs/pipe-max-size
+	err := pipe.raw.Control(func(fd uintptr) {
+		for _, arguments := range [][2]uintptr{{unix.F_SETPIPE_SZ, most}, {unix.F_GETPIPE_SZ}} {
+			if got, err := unix.FcntlInt(fd, int(arguments[0]), int(arguments[1])); err == nil {
+				size = got
+				return
+			}
+		}
+	})
+	if err != nil {
+		return 0
+	}
+	return size
 }
 
 func call(number, fd uintptr, b []byte) (int, error) {

@@ -1,9 +1,10 @@
 """Classifies images with ONNX Runtime for plimsoll, over standard input and output.
 
-Input: a line of JSON with the size of the model and the layout of its input, the model, then
-batches: the number of images in four bytes, and their numbers as 32-bit floats, row by row, pixel
-by pixel. Output: a line of JSON, then for each batch the CPU time of this process in seconds as a
-64-bit float, and a byte for the class of each image. All numbers are little-endian.
+Input: a line of JSON with the size of the model, the layout of its input, and the most images that
+are computed together; the model; then frames: the number of images in four bytes, and their numbers
+as 32-bit floats, row by row, pixel by pixel. Output: a line of JSON, then for each frame the CPU
+time of this process in seconds as a 64-bit float, and a byte for the class of each image. All
+numbers are little-endian.
 """
 import json
 import signal
@@ -22,7 +23,7 @@ def exactly(stream, size):
     if len(data) == 0:
         sys.exit(0)
     if len(data) < size:
-        sys.exit("the input ended within a batch")
+        sys.exit("the input ended within a frame")
     return data
 
 
@@ -42,15 +43,18 @@ def main():
     about = {"version": onnxruntime.__version__, "threads": options.intra_op_num_threads}
     sink.write(json.dumps(about).encode() + b"\n")
     sink.flush()
-    planes = order["shape"][0] == 3
+    planes, most = order["shape"][0] == 3, order["batch"]
     while True:
         (count,) = struct.unpack("<I", exactly(source, 4))
-        batch = numpy.frombuffer(exactly(source, 4 * NUMBERS * count), numpy.float32)
-        batch = batch.reshape(count, 32, 32, 3)
+        frame = numpy.frombuffer(exactly(source, 4 * NUMBERS * count), numpy.float32)
+        frame = frame.reshape(count, 32, 32, 3)
         if planes:
-            batch = numpy.ascontiguousarray(batch.transpose(0, 3, 1, 2))
-        classes = session.run(None, {name: batch})[0].argmax(axis=1)
-        sink.write(struct.pack("<d", time.process_time()) + bytes(classes.tolist()))
+            frame = numpy.ascontiguousarray(frame.transpose(0, 3, 1, 2))
+        classes = []
+        for begin in range(0, count, most):
+            batch = frame[begin:begin + most]
+            classes += session.run(None, {name: batch})[0].argmax(axis=1).tolist()
+        sink.write(struct.pack("<d", time.process_time()) + bytes(classes))
         sink.flush()
 
 

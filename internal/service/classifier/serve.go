@@ -33,6 +33,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(o.processors()))
 	s := &server{order: o, model: m, over: make(chan struct{}), queue: make(chan *job, queued*o.Threads), conns: map[net.Conn]bool{}}
+	few := ahead * o.Threads * max(o.Batch, answered)
+	s.valve = newValve(few, few+together, func() int { return len(s.queue) })
 	if err := s.startEngines(ctx); err != nil {
 		return err
 	}
@@ -84,6 +86,8 @@ func (o order) processors() int {
 const (
 	queued  = 64  // images that wait for an engine; more wait in their connection
 	ordered = 256 // images of a connection that wait for their answer
+
+	together = 4 // images that connections leave unread, to read them at once
 )
 
 // server is what the connections share.
@@ -92,6 +96,7 @@ type server struct {
 	model   model
 	engines []engine
 	queue   chan *job
+	valve   *valve // of the queue
 	counts  counts
 
 	over chan struct{} // closed when no image is computed any more
@@ -101,7 +106,7 @@ type server struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]bool // nil: no new ones
 	done   sync.WaitGroup    // connections
-	work   sync.WaitGroup    // engines
+	work   sync.WaitGroup    // the dispatcher and its workers
 	logged atomic.Int64
 }
 
@@ -137,7 +142,7 @@ func (s *server) newEngine(ctx context.Context) (engine, error) {
 	if s.order.Engine == goEngine {
 		return newOwn(s.model)
 	}
-	return newRuntime(ctx, s.order.Python, s.model)
+	return newRuntime(ctx, s.order, s.model)
 }
 
 func (s *server) closeEngines() {
@@ -155,12 +160,11 @@ func (s *server) stop(why error) {
 }
 
 func (s *server) serve(ctx context.Context, l net.Listener) error {
-	for _, e := range s.engines {
-		s.work.Go(func() { s.compute(e) })
-	}
+	s.work.Go(s.dispatch)
 	defer context.AfterFunc(ctx, func() { s.stop(nil) })()
 	go func() {
 		<-s.over
+		s.valve.end()
 		l.Close() //nolint:errcheck // no connection is accepted any more
 		s.mu.Lock()
 		for c := range s.conns {
@@ -204,41 +208,6 @@ func (s *server) accept(c *net.TCPConn) {
 	})
 }
 
-// compute has an engine compute what waits, as many images together as there are, up to batch.
-func (s *server) compute(e engine) {
-	batch := make([]*job, 0, s.order.Batch)
-	for {
-		batch = batch[:0]
-		select {
-		case j := <-s.queue:
-			batch = append(batch, j)
-		case <-s.over:
-			return
-		}
-	more:
-		for len(batch) < s.order.Batch {
-			select {
-			case j := <-s.queue:
-				batch = append(batch, j)
-			default:
-				break more
-			}
-		}
-		if err := e.classify(batch); err != nil {
-			s.stop(fmt.Errorf("compute with engine %s: %w", s.order.Engine, err))
-			return
-		}
-		s.counts.batches.Add(1)
-		for _, j := range batch {
-			s.counts.images.Add(1)
-			if j.class == j.label {
-				s.counts.correct.Add(1)
-			}
-			j.done <- struct{}{}
-		}
-	}
-}
-
 // mostLogged bounds the log, in case a client sends nonsense repeatedly.
 const mostLogged = 100
 
@@ -255,7 +224,7 @@ func (s *server) tell(about images.Question) any {
 	switch about {
 	case images.Settings:
 		return map[string]string{
-			"engine": s.engines[0].name(), "model": s.model.setting(),
+			"engine": s.order.Engine, "model": s.model.setting(),
 			"threads": strconv.Itoa(len(s.engines)), "batch": strconv.Itoa(s.order.Batch),
 		}
 	case images.Streams:
