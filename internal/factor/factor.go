@@ -31,6 +31,9 @@ type Factor struct {
 	// Unsafe reports whether a level can lose data or weaken security, such as mitigations=off;
 	// Doc says which can. Without the function none can.
 	Unsafe func(target, level string) bool
+	// Pauses reports whether the machine, and its clock with it, stops time and again at a level. A load on it would
+	// be timed wrongly, so no study may have one there. Without the function it never does.
+	Pauses func(level string) bool
 	// Offers lists the levels that the machine supports; without the function, or with an
 	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
 	Offers func(ctx context.Context, p Env) ([]string, error)

@@ -296,6 +296,8 @@ type GuestUsage struct {
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to its other threads: disk and network
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+	// VirtualTime is true of a guest whose clock counts instructions and not time.
+	VirtualTime bool
 	// Checkpoints are nil for a guest that is not to have a standby, which takes over at the last checkpoint.
 	Checkpoints *Checkpoints
 }

@@ -22,6 +22,7 @@ func protection() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.protection", Example: []string{spec.Unset, "checkpoint:100ms"},
-		Doc: "standby of a guest, which takes over at the last checkpoint: none, or checkpoint:INTERVAL; what leaves the guest waits for the next checkpoint",
+		Pauses: func(level string) bool { return level != spec.Unset },
+		Doc:    "standby of a guest, which takes over at the last checkpoint: none, or checkpoint:INTERVAL; what leaves the guest waits for the next checkpoint",
 	})
 }

@@ -148,6 +148,6 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 		g.Exits = max(0, i.past.Exits) + *u.Exits
 	}
 	i.seen = g
-	g.Checkpoints = i.checkpoints()
+	g.Checkpoints, g.VirtualTime = i.checkpoints(), i.spec.VirtualTime > 0
 	return g, nil
 }

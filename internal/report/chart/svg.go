@@ -189,14 +189,16 @@ func (c *Canvas) Curve(first int, xs, ys []float64, class string) {
 // Wide estimates the width of a text in pixels at a font size.
 func Wide(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.58 }
 
-// Fit shortens a text to a width in pixels.
+// Fit shortens a text to a width in pixels. It cuts in the middle, because names of arms begin with the same factor and
+// end with their level.
 func Fit(s string, size, width float64) string {
 	runes := []rune(s)
 	most := int(width / (size * 0.58))
 	if len(runes) <= most || most < 2 {
 		return s
 	}
-	return strings.TrimRight(string(runes[:most-1]), " ,=") + "…"
+	begin := (most - 1) * 2 / 5
+	return strings.TrimRight(string(runes[:begin]), " ,=") + "…" + strings.TrimLeft(string(runes[len(runes)-most+1+begin:]), " ,=")
 }
 
 // LabelSize is the font size of drawings, in pixels.
