@@ -31,6 +31,9 @@ type Factor struct {
 	// Unsafe reports whether a level can lose data or weaken security, such as mitigations=off;
 	// Doc says which can. Without the function none can.
 	Unsafe func(target, level string) bool
+	// Caution is what readers must know of figures at a level, beside the verdict; empty for nothing. Without the function it never
+	// says anything.
+	Caution func(level string) string
 	// Offers lists the levels that the machine supports; without the function, or with an
 	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
 	Offers func(ctx context.Context, p Env) ([]string, error)

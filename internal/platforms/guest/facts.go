@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
@@ -38,6 +39,9 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 			return nil, err
 		}
 		facts = append(facts, platform.Fact{Name: "guest.network", Value: fmt.Sprintf("%s, %s", address, card)})
+	}
+	if i.from != nil {
+		facts = append(facts, platform.Fact{Name: "guest.fabric", Value: i.from.String()})
 	}
 	if i.protection != nil {
 		facts = append(facts, platform.Fact{Name: "guest.protection", Value: i.protection.String()})
@@ -89,15 +93,19 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 // Caution warns if figures of the VM do not represent hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	i, err := m.instance(ctx)
+	var all []string
 	switch {
 	case err != nil:
 		return "", err
 	case i.spec.VirtualTime > 0:
-		return "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine", nil
+		all = append(all, "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine")
 	case m.Accelerator() == hardware.TCG:
-		return "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds", nil
+		all = append(all, "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds")
 	}
-	return "", nil
+	if i.from != nil && i.from.soft {
+		all = append(all, spec.SoftRoCE)
+	}
+	return strings.Join(all, "; "), nil
 }
 
 // Given is the CPU time that this host gave to the VM since it booted.
@@ -144,6 +152,11 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 		}
 		g.Others += used
 	}
+	used, err := i.from.used(ctx)
+	if err != nil {
+		return g, err
+	}
+	g.Others += used
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = max(0, i.past.Exits) + *u.Exits
 	}
