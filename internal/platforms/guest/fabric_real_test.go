@@ -118,6 +118,10 @@ func overFabric(t *testing.T, b *testbed, fabric string) {
 		t.Errorf("the fabric is described as %q", described)
 	}
 	t.Log(described)
+	seen, err := m.Sees(t.Context())
+	if err != nil || seen[len(seen)-1] != (platform.Fact{Name: "Disk", Value: described}) {
+		t.Errorf("the guest sees %v, %v; want its disk over the fabric at the end", seen, err)
+	}
 	if err := m.Reshape(func(g *spec.Guest) error { g.Fabric = spec.Unset; return nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (i *instance) card(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s, %d queues", model, queues), err
 }
 
-// Sees describes the processors and memory that the VM sees now, and what its disk is in a cluster.
+// Sees describes the processors and memory that the VM sees now, and what its disk is in a cluster or over a fabric.
 func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	i, err := m.instance(ctx)
 	if err != nil {
@@ -79,6 +79,9 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	v, err := i.topology(ctx)
 	for _, r := range v.Rows() {
 		all = append(all, platform.Fact{Name: r.Name, Value: r.Value})
+	}
+	if i.from != nil {
+		all = append(all, platform.Fact{Name: "Disk", Value: i.from.String()})
 	}
 	if err != nil || i.image == (hardware.Image{}) {
 		return all, err

@@ -130,15 +130,22 @@ func (i *instance) stop(ctx context.Context) error {
 		asked = i.protection.End(ctx)
 	}
 	if i.agent != nil && !i.qemu.Load().Killed() {
-		asked = errors.Join(asked, provision.Unmount(ctx, i.agent, spec.Scratch))
-		if i.from != nil {
-			asked = errors.Join(asked, provision.Detach(ctx, i.agent))
+		if i.from.gone() == nil {
+			asked = errors.Join(asked, provision.Unmount(ctx, i.agent, spec.Scratch), i.detach(ctx))
 		}
 		asked = errors.Join(asked, i.agent.End(ctx))
 	}
 	err := errors.Join(i.qemu.Load().Stop(ctx), i.from.stop(ctx))
 	i.stopServer()
 	return errors.Join(asked, err)
+}
+
+// detach removes the disk of a target.
+func (i *instance) detach(ctx context.Context) error {
+	if i.from == nil {
+		return nil
+	}
+	return provision.Detach(ctx, i.agent)
 }
 
 // stopServer ends the server of the disk, whose client is gone.
