@@ -16,7 +16,7 @@ func Guest() Source {
 		Counters: append([]Counter{
 			cumulative("guest.run", "1", "host CPUs used by the guest's vCPUs"),
 			cumulative("guest.ready", "1", "vCPUs ready to run and waiting for a CPU (ready time)"),
-			cumulative("guest.others", "1", "host CPUs used by the guest's disk and network threads"),
+			cumulative("guest.others", "1", "host CPUs used by the guest's disk and network threads, by a server of its disk, and by the guest that exports it over a fabric"),
 			cumulative("guest.exits", "1/s", "VM exits"),
 		}, checkpointCounters()...),
 		For: func(m platform.Machine) bool { _, hosted := m.(platform.Hosted); return hosted },

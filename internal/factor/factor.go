@@ -34,6 +34,9 @@ type Factor struct {
 	// Pauses reports whether the machine, and its clock with it, stops time and again at a level. A load on it would
 	// be timed wrongly, so no study may have one there. Without the function it never does.
 	Pauses func(level string) bool
+	// Caution is what readers must know of figures at a level, beside the verdict; empty for nothing. Without the function it never
+	// says anything.
+	Caution func(level string) string
 	// Offers lists the levels that the machine supports; without the function, or with an
 	// empty list, Check and Set decide. It returns an error if the machine lacks the setting.
 	Offers func(ctx context.Context, p Env) ([]string, error)

@@ -181,7 +181,7 @@ func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error)
 	if _, simulated := b.Platform.(platform.Simulator); simulated { // there is no hardware
 		return collect.TestbedRecord{{Name: "machine.name", Value: lead.Name()}, {Name: "machine.model", Value: "simulated, in virtual time"}}, nil
 	}
-	bed := collect.Testbed(ctx, lead, b.Dir)
+	bed := withCautions(collect.Testbed(ctx, lead, b.Dir), b)
 	if failed != nil {
 		return append(bed, collect.Fact{Name: "software", Value: collect.NotReadable + failed.Error()}), nil
 	}

@@ -17,6 +17,7 @@ const scratch = spec.Scratch
 
 func backing() factor.Factor {
 	return setting{
+		disk:      true,
 		ownQEMU:   true,
 		canonical: func(g spec.Guest) string { return g.Backing },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
@@ -35,6 +36,7 @@ func backing() factor.Factor {
 
 func controller() factor.Factor {
 	return setting{
+		disk:  true,
 		check: asGiven,
 		read: func(ctx context.Context, r spec.Running) (string, error) {
 			device, err := provision.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
@@ -52,6 +54,7 @@ func controller() factor.Factor {
 
 func cache() factor.Factor {
 	return setting{
+		disk:      true,
 		ownQEMU:   true,
 		canonical: func(g spec.Guest) string { return g.Cache },
 		read:      readCache,
@@ -96,6 +99,7 @@ func readCache(ctx context.Context, r spec.Running) (string, error) {
 
 func aio() factor.Factor {
 	return setting{
+		disk:      true,
 		ownQEMU:   true,
 		canonical: func(g spec.Guest) string { return g.AIO },
 		read:      func(_ context.Context, r spec.Running) (string, error) { return r.QEMU.AIO() },
@@ -108,6 +112,7 @@ func aio() factor.Factor {
 
 func ioThread() factor.Factor {
 	return setting{
+		disk:      true,
 		ownQEMU:   true,
 		canonical: func(g spec.Guest) string { return strconv.FormatBool(g.IOThread) },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
@@ -129,6 +134,7 @@ func ioThread() factor.Factor {
 
 func queues() factor.Factor {
 	return setting{
+		disk:      true,
 		canonical: func(g spec.Guest) string { return strconv.Itoa(g.Queues) },
 		read: func(ctx context.Context, r spec.Running) (string, error) {
 			name, err := provision.DeviceOf(ctx, r.Agent, int64(r.Spec.DiskSize))
@@ -147,6 +153,7 @@ func queues() factor.Factor {
 
 func ioFilter() factor.Factor {
 	return setting{
+		disk:    true,
 		ownQEMU: true,
 		canonical: func(g spec.Guest) string {
 			r, _ := spec.ParseRoute(g.IOFilter) // validated before

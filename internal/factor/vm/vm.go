@@ -17,7 +17,7 @@ import (
 // Factors lists them.
 func Factors() []factor.Factor {
 	return []factor.Factor{
-		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), backing(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), protection(), storage(),
+		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), backing(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), protection(), fabric(), storage(),
 		parameters(), nic(), pin(), scheduler(), migration(), cpuReservation(), cpuShares(), memoryReservation(), latencySensitivity(),
 	}
 }
@@ -27,8 +27,10 @@ type setting struct {
 	// ownQEMU marks settings that only QEMU or the host's kernel can read back, so that QEMU
 	// must be a child of this program.
 	ownQEMU bool
-	set     func(g *spec.Guest, level string) error
-	read    func(ctx context.Context, r spec.Running) (string, error)
+	// disk marks settings of the disk, which are read from the VM that has it on a controller.
+	disk bool
+	set  func(g *spec.Guest, level string) error
+	read func(ctx context.Context, r spec.Running) (string, error)
 	// canonical returns the level of settings that are validated together.
 	canonical func(g spec.Guest) string
 	// check replaces the default validation.
@@ -56,6 +58,9 @@ func (s setting) factor(f factor.Factor) factor.Factor {
 		r, err := m.Running(ctx)
 		if err != nil {
 			return "", err
+		}
+		if s.disk {
+			r = r.Holder()
 		}
 		return s.read(ctx, r)
 	}

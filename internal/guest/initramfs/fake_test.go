@@ -91,6 +91,7 @@ func fakeKernel(t testing.TB) *kernel.Kernel {
 		"crypto/sha_generic.ko":                   {"depends="},
 		"rdma/rdma_rxe.ko":                        {"depends=libcrc32c"},
 		"crypto/crc32_generic.ko":                 {"depends="},
+		"fs/btrfs/btrfs.ko":                       {"depends=", "softdep=pre: crypto-sha pre: crypto-none"},
 		"net/a.ko":                                {"depends=b"},
 		"net/b.ko":                                {"depends=a"},
 		"net/broken.ko":                           {"depends=absent"},

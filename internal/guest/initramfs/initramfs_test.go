@@ -26,6 +26,7 @@ func TestModulesComeInOrder(t *testing.T) {
 		{"each once", []string{"virtio_console", "virtio", "virtio-console"}, []string{"virtio_ring", "virtio", "virtio_console"}},
 		{"built in", []string{"ext4"}, nil},
 		{"what it wants first", []string{"xfs"}, []string{"sha_generic", "libcrc32c", "xfs"}},
+		{"an algorithm by its alias", []string{"btrfs"}, []string{"sha_generic", "btrfs"}},
 		{"what it does not say", []string{"rdma_rxe"}, []string{"sha_generic", "libcrc32c", "crc32_generic", "rdma_rxe"}},
 		{"in a circle", []string{"a"}, []string{"b", "a"}},
 		{"nothing", nil, nil},

@@ -96,10 +96,11 @@ func (r *resolver) add(name, asked string, path []string) error {
 	return nil
 }
 
-// addIfThere adds a soft dependency. Its name may be that of an algorithm, whose generic
+// addIfThere adds a soft dependency. Its name may be that of an algorithm or its alias crypto-NAME, whose generic
 // implementation is the module NAME_generic.
 func (r *resolver) addIfThere(name string, path []string) error {
-	for _, n := range []string{name, name + "_generic"} {
+	algorithm := strings.TrimPrefix(name, "crypto_")
+	for _, n := range []string{name, algorithm, algorithm + "_generic"} {
 		if r.builtin[n] {
 			return nil
 		}

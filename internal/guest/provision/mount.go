@@ -71,11 +71,17 @@ func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 			continue // it disappeared
 		}
 		const sector = 512
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == size {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == size && !hidden(ctx, far, name) {
 			return name, nil
 		}
 	}
 	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", size, strings.Fields(string(r.Stdout)))
+}
+
+// hidden reports whether a disk is only a path to another one, as of NVMe over several paths.
+func hidden(ctx context.Context, far platform.Machine, device string) bool {
+	text, err := far.ReadFile(ctx, "/sys/block/"+device+"/hidden")
+	return err == nil && strings.TrimSpace(string(text)) == "1"
 }
 
 // Do runs a program in the guest.

@@ -28,6 +28,8 @@ type Running struct {
 	Spec  Guest            // that it was booted with
 	QEMU  *inspect.Process // nil if a daemon owns QEMU
 	Disk  DiskServer       // nil if QEMU opens the file itself
+	// Target is the VM that exports the disk over a fabric; nil if the VM has it on a controller.
+	Target *Running
 	// Protection is the level in effect: that of the settings while a standby is there, and none otherwise.
 	Protection string
 }

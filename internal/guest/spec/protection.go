@@ -37,6 +37,9 @@ func (g Guest) MostMemory() int64 {
 	if every, _ := g.Checkpoints(); every > 0 {
 		memory *= protectedMemory
 	}
+	if g.OverFabric() {
+		memory += targetMemory
+	}
 	return memory
 }
 

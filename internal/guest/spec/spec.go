@@ -31,6 +31,7 @@ type Guest struct {
 	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
 	IOFilter    string             `name:"io_filter" doc:"I/O path between disk and file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters"`
 	Protection  string             `name:"protection" doc:"standby that takes over at the last checkpoint of the guest: none, or checkpoint:INTERVAL, as in checkpoint:100ms; needs io_filter: nbd"`
+	Fabric      string             `name:"fabric" doc:"fabric between the guest and its disk, which another guest exports: NVMe over TCP, or over RDMA by soft-RoCE; needs network: true" choices:"none,tcp,rdma"`
 	Pmem        parameter.Bytes    `name:"pmem" doc:"size of a virtual NVDIMM; 0 is none"`
 	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`
 	Pin         string             `name:"pin" doc:"CPU affinity of the vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1"`
@@ -63,7 +64,7 @@ func (g Guest) Shape(name string) (hardware.Shape, error) {
 	shape.Memory.HugePage = HugePages[g.HugePages]
 	every, err := g.Checkpoints()
 	shape.Memory.Shared = every > 0
-	if err := errors.Join(err, g.checkProtection(), g.checkRoute(), g.checkBacking(), g.fair(), g.nodes(&shape)); err != nil {
+	if err := errors.Join(err, g.checkProtection(), g.checkRoute(), g.checkBacking(), g.checkFabric(), g.fair(), g.nodes(&shape)); err != nil {
 		return shape, err
 	}
 	if shape.Pin, err = g.Pins(); err != nil {

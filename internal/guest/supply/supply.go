@@ -57,7 +57,21 @@ func Modules(g spec.Guest) []string {
 	if g.Network {
 		all = append(all, cards[hardware.Model(g.NIC)]...)
 	}
-	return all
+	return append(all, fabrics[g.Fabric]...)
+}
+
+// fabrics are the modules of each fabric, of both of its ends.
+var fabrics = map[string][]string{spec.OverTCP: {"nvmeof-tcp"}, spec.OverRDMA: {"nvmeof-rdma"}}
+
+// HasFabric is the error of a kernel without the modules of a fabric.
+func (s Supply) HasFabric(fabric string) error {
+	if s.Kernel == nil || len(fabrics[fabric]) == 0 {
+		return nil
+	}
+	if _, err := initramfs.New(initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: fabrics[fabric]}); err != nil {
+		return fmt.Errorf("fabric %s: %w", fabric, err)
+	}
+	return nil
 }
 
 // WriteInitramfs writes an initramfs with such sets of modules to a new file.

@@ -27,7 +27,9 @@ type slot struct {
 	number int // from 1; the address follows from it
 	home   *folder.Folder
 	plug   *vswitch.Plug // nil before the first boot with a network
-	chosen qemu.Chosen
+	// targetPlug is that of its target, nil before the first boot with a fabric.
+	targetPlug *vswitch.Plug
+	chosen     qemu.Chosen
 }
 
 // claim is the most that a VM may take of this host.
@@ -67,12 +69,11 @@ func (s *slot) boot(ctx context.Context, name string, g spec.Guest, image hardwa
 	if err := i.serveDisk(ctx, s); err != nil {
 		return nil, err
 	}
-	process, err := qemu.Start(ctx, shape, o)
-	if err != nil {
+	if err := i.start(ctx, s, o, shape); err != nil {
 		i.stopServer()
 		return nil, err
 	}
-	i.qemu.Store(process)
+	process := i.qemu.Load()
 	s.attached(i, process)
 	platform.LogStart(ctx, name, append([]string{qemu.Binary}, i.qemu.Load().Facts().Arguments...))
 	s.bed.capacity.Started(s.number, i.qemu.Load().PID())
@@ -155,8 +156,10 @@ func (s *slot) stop(ctx context.Context, i *instance) error {
 // close removes the files of the VM.
 func (s *slot) close(ctx context.Context) error {
 	err := s.bed.images.forget(ctx, s.number)
-	if s.plug != nil {
-		err = errors.Join(err, s.plug.Pull())
+	for _, plug := range []*vswitch.Plug{s.plug, s.targetPlug} {
+		if plug != nil {
+			err = errors.Join(err, plug.Pull())
+		}
 	}
 	s.bed.capacity.Release(s.number)
 	return errors.Join(err, s.home.Remove())

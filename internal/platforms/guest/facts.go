@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
@@ -39,6 +40,9 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 		}
 		facts = append(facts, platform.Fact{Name: "guest.network", Value: fmt.Sprintf("%s, %s", address, card)})
 	}
+	if i.from != nil {
+		facts = append(facts, platform.Fact{Name: "guest.fabric", Value: i.from.String()})
+	}
 	if i.protection != nil {
 		facts = append(facts, platform.Fact{Name: "guest.protection", Value: i.protection.String()})
 	}
@@ -66,7 +70,7 @@ func (i *instance) card(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s, %d queues", model, queues), err
 }
 
-// Sees describes the processors and memory that the VM sees now, and what its disk is in a cluster.
+// Sees describes the processors and memory that the VM sees now, and what its disk is in a cluster or over a fabric.
 func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	i, err := m.instance(ctx)
 	if err != nil {
@@ -75,6 +79,9 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 	v, err := i.topology(ctx)
 	for _, r := range v.Rows() {
 		all = append(all, platform.Fact{Name: r.Name, Value: r.Value})
+	}
+	if i.from != nil {
+		all = append(all, platform.Fact{Name: "Disk", Value: i.from.String()})
 	}
 	if err != nil || i.image == (hardware.Image{}) {
 		return all, err
@@ -89,15 +96,19 @@ func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
 // Caution warns if figures of the VM do not represent hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	i, err := m.instance(ctx)
+	var all []string
 	switch {
 	case err != nil:
 		return "", err
 	case i.spec.VirtualTime > 0:
-		return "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine", nil
+		all = append(all, "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine")
 	case m.Accelerator() == hardware.TCG:
-		return "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds", nil
+		all = append(all, "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds")
 	}
-	return "", nil
+	if i.from != nil && i.from.soft {
+		all = append(all, spec.SoftRoCE)
+	}
+	return strings.Join(all, "; "), nil
 }
 
 // Given is the CPU time that this host gave to the VM since it booted.
@@ -144,6 +155,11 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 		}
 		g.Others += used
 	}
+	used, err := i.from.used(ctx)
+	if err != nil {
+		return g, err
+	}
+	g.Others += used
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = max(0, i.past.Exits) + *u.Exits
 	}

@@ -56,8 +56,8 @@ func newTestbed(s supply.Supply, g spec.Guest, on platform.Kind) (*testbed, erro
 // needed.
 func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
 	return func(s group.Identity) (*machine, error) {
-		if s.Number > mostAddresses {
-			return nil, fmt.Errorf("%d guests: there are addresses for %d", s.Number, mostAddresses)
+		if s.Number > mostGuests {
+			return nil, fmt.Errorf("%d guests: there are addresses for %d", s.Number, mostGuests)
 		}
 		home, err := t.home.Inner(fmt.Sprint(s.Number))
 		if err != nil {

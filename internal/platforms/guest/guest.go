@@ -28,7 +28,7 @@ func Kind(host platform.Kind) platform.Kind {
 	defaults := spec.Guest{
 		VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
 		Backing: spec.AutoBacking, Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
-		IOFilter: spec.NoServer, Protection: spec.Unset, Storage: spec.OnDisk, Pin: spec.Unset,
+		IOFilter: spec.NoServer, Protection: spec.Unset, Fabric: spec.Unset, Storage: spec.OnDisk, Pin: spec.Unset,
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
@@ -73,6 +73,9 @@ func open(g spec.Guest, host platform.Kind) (*testbed, error) {
 		if err := s.HasDriver(hardware.Model(g.NIC)); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.HasFabric(g.Fabric); err != nil {
+		return nil, err
 	}
 	return newTestbed(s, g, host)
 }

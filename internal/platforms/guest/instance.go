@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,8 @@ type instance struct {
 	image hardware.Image             // its disk; empty for a file
 	qemu  atomic.Pointer[qemu.Guest] // changes when it migrates, or its standby takes over
 	disk  *diskserver.Server         // nil where QEMU opens the file itself
+	from  *target                    // nil where it has the disk on a controller
+	own   netip.Addr                 // its address in the network
 	relay *relay.Relay               // nil if it is protected
 	agent *remote.Machine
 
@@ -45,6 +48,20 @@ func (i *instance) serveDisk(ctx context.Context, s *slot) error {
 		i.disk, err = diskserver.Start(ctx, s.bed.supply.Agent, diskserver.Disk{Route: r, Epochs: every > 0, Socket: s.home.File(spec.DiskSocket), File: s.home.File(spec.DataImage)})
 	}
 	return err
+}
+
+// start starts QEMU, and before that the target that has the disk, where the settings have one.
+func (i *instance) start(ctx context.Context, s *slot, o qemu.Options, shape hardware.Shape) (err error) {
+	i.own = addressOf(s.number)
+	if i.from, err = s.export(ctx, i.spec, o, &shape); err != nil {
+		return err
+	}
+	process, err := qemu.Start(ctx, shape, o)
+	if err != nil {
+		return errors.Join(err, i.from.stop(ctx))
+	}
+	i.qemu.Store(process)
+	return nil
 }
 
 // join connects to the agent, places the vCPUs and mounts the disks.
@@ -93,6 +110,11 @@ func (i *instance) mount(ctx context.Context) (err error) {
 	if i.spec.Storage == spec.OnPmem || i.spec.Storage == spec.OnDAX {
 		err = provision.MountPmem(ctx, i.agent, spec.Scratch, i.spec.Storage == spec.OnDAX)
 	} else {
+		if i.from != nil {
+			if err := i.from.attach(ctx, i.agent, i.own); err != nil {
+				return err
+			}
+		}
 		err = provision.Mount(ctx, i.agent, int64(i.spec.DiskSize), spec.Scratch)
 	}
 	if err != nil || i.spec.Pmem == 0 {
@@ -108,11 +130,22 @@ func (i *instance) stop(ctx context.Context) error {
 		asked = i.protection.End(ctx)
 	}
 	if i.agent != nil && !i.qemu.Load().Killed() {
-		asked = errors.Join(asked, provision.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+		if i.from.gone() == nil {
+			asked = errors.Join(asked, provision.Unmount(ctx, i.agent, spec.Scratch), i.detach(ctx))
+		}
+		asked = errors.Join(asked, i.agent.End(ctx))
 	}
-	err := i.qemu.Load().Stop(ctx)
+	err := errors.Join(i.qemu.Load().Stop(ctx), i.from.stop(ctx))
 	i.stopServer()
 	return errors.Join(asked, err)
+}
+
+// detach removes the disk of a target.
+func (i *instance) detach(ctx context.Context) error {
+	if i.from == nil {
+		return nil
+	}
+	return provision.Detach(ctx, i.agent)
 }
 
 // stopServer ends the server of the disk, whose client is gone.

@@ -27,7 +27,7 @@ type machine struct {
 
 const machineName = "guest"
 
-// Limits reports whether this host has room for the VM, and its kernel a driver for the network card.
+// Limits reports whether this host has room for the VM, and its kernel the drivers for the network card and the fabric.
 func (m *machine) Limits(g spec.Guest) error {
 	if g.Backing == spec.ImageBacking {
 		if err := m.slot.bed.images.possible(g); err != nil {
@@ -38,6 +38,9 @@ func (m *machine) Limits(g spec.Guest) error {
 		return fmt.Errorf("unsupported controller %q: must be virtio-blk, virtio-scsi or nvme", g.Controller)
 	}
 	if err := m.slot.bed.capacity.Fits(m.slot.claim(g)); err != nil {
+		return err
+	}
+	if err := m.slot.bed.supply.HasFabric(g.Fabric); err != nil {
 		return err
 	}
 	if !g.Network || g.NIC == m.Spec().NIC {
@@ -66,6 +69,7 @@ func (m *machine) Running(ctx context.Context) (spec.Running, error) {
 	if i.disk != nil {
 		r.Disk = i.disk
 	}
+	r.Target = i.from.running(r.Disk)
 	return r, nil
 }
 

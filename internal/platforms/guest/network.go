@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/provision"
 	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/platform"
 )
 
@@ -20,6 +21,8 @@ const (
 	networkBits   = 16
 	perByte       = 250
 	mostAddresses = perByte * perByte
+	// mostGuests is half of them, because the disk of a guest may be that of another one: see target.
+	mostGuests = mostAddresses / 2
 )
 
 // addressOf is the address of a guest by its number, which is never one that ends with 0
@@ -34,18 +37,25 @@ func cardOf(number int) string { return fmt.Sprintf("52:54:00:12:%02x:%02x", num
 
 // connect gives a VM that is to boot its network card, where the study has a network.
 func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *hardware.Shape) (err error) {
-	own := []string{"plimsoll.name=" + name}
 	if g.Network {
 		if s.plug == nil {
 			if s.plug, err = s.bed.network.Plug(ctx, fmt.Sprintf("%s (%d)", name, s.number), s.home.File("network.sock")); err != nil {
 				return err
 			}
 		}
-		shape.NICs = []hardware.NIC{{Name: provision.Ethernet, Model: hardware.Model(g.NIC), Socket: s.plug.Socket, MAC: cardOf(s.number)}}
-		own = append(own, fmt.Sprintf("plimsoll.addr=%s=%s/%d", provision.Ethernet, addressOf(s.number), networkBits))
+		addCard(shape, g, s.plug, s.number)
 	}
-	shape.Parameters = append(own, shape.Parameters...)
+	shape.Parameters = append([]string{named(name)}, shape.Parameters...)
 	return nil
+}
+
+// named is the kernel parameter with the name of a VM.
+func named(name string) string { return "plimsoll.name=" + name }
+
+// addCard adds a network card at a port of the switch, with the address of a number.
+func addCard(shape *hardware.Shape, g spec.Guest, plug *vswitch.Plug, number int) {
+	shape.NICs = []hardware.NIC{{Name: provision.Ethernet, Model: hardware.Model(g.NIC), Socket: plug.Socket, MAC: cardOf(number)}}
+	shape.Parameters = append([]string{fmt.Sprintf("plimsoll.addr=%s=%s/%d", provision.Ethernet, addressOf(number), networkBits)}, shape.Parameters...)
 }
 
 // Traffic is the switch's traffic of the VM.

@@ -55,6 +55,9 @@ func snapshot(ctx context.Context, m *machine) error {
 	if i.protection != nil {
 		return &platform.Refused{Err: errors.New("a protected guest has no snapshots: an overlay of QEMU would bypass its checkpoints")}
 	}
+	if i.from != nil {
+		return &platform.Refused{Err: fmt.Errorf("snapshot of a guest: %w", spec.ErrOverFabric)}
+	}
 	return i.qemu.Load().Snapshot(ctx)
 }
 

@@ -60,7 +60,7 @@ func (i *instance) gone() error {
 	if i.protection != nil {
 		return errors.Join(i.agent.Err(), i.protection.Err())
 	}
-	return errors.Join(i.agent.Err(), i.qemu.Load().Err())
+	return errors.Join(i.agent.Err(), i.qemu.Load().Err(), i.from.gone())
 }
 
 // dead is the QEMU that has died, while the standby of the VM is about to take over; nil otherwise.
