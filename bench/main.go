@@ -60,8 +60,8 @@ func main() {
 			return
 		}
 	}
-	annealing, spark, kills := asked("annealing", compared), asked("spark", submitting), asked("protection", killing)
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"observe", of(observe.Reading)}, {"observer-effect", observerEffect}, {"lab", laboratory}, {"serve", of(listing.Runs)}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"network", of(networks.Router)}, {"desktop", of(desktops.Harness)}, {"ceph-start", of(hci.Starting)}, {"ceph-ledger", of(hci.Ledger)}, {"ceph-latency", of(hci.Latency)}, {"inference", of(inference.Classifying)}, {"spark", spark.run}, {"guest", of(guests.Booting)}, {"checkpoint", of(guests.Checkpointing)}, {"protection", of(kills.run)}, {"soft-dirty", of(guests.SoftDirty)}, {"fabric", fabrics}, {"fleet", fleets},
+	annealing, spark, kills, cores := asked("annealing", compared), asked("spark", submitting), asked("protection", killing), asked("core-scheduling", scheduling)
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"observe", of(observe.Reading)}, {"observer-effect", observerEffect}, {"lab", laboratory}, {"serve", of(listing.Runs)}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"network", of(networks.Router)}, {"desktop", of(desktops.Harness)}, {"ceph-start", of(hci.Starting)}, {"ceph-ledger", of(hci.Ledger)}, {"ceph-latency", of(hci.Latency)}, {"inference", of(inference.Classifying)}, {"spark", spark.run}, {"guest", of(guests.Booting)}, {"checkpoint", of(guests.Checkpointing)}, {"protection", of(kills.run)}, {"soft-dirty", of(guests.SoftDirty)}, {"core-scheduling", of(cores.Run)}, {"fabric", fabrics}, {"fleet", fleets},
 		{"cluster-place", of(clusters.Placing)}, {"cluster-balance", of(clusters.Balancing)}, {"annealing", of(annealing.Run)}, {"cluster-divvy", of(clusters.Dividing)}, {"cluster-memory", of(clusters.Memory)}, {"cluster-policy", of(clusters.Complying)}, {"cluster-doctor", of(clusters.Diagnosing)}, {"vsphere-inventory", of(vsphere.Inventory)}, {"vcenter-build", of(vcenter.Building)}, {"vcenter-operations", of(vcenter.Operating)}, {"vcenter-power", of(vcenter.Powering)}, {"vcenter-client", of(vcenter.Client)}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
@@ -107,6 +107,16 @@ func of(run func() ([]measured.Result, error)) func() ([]result, error) {
 		}
 		return lines, err
 	}
+}
+
+// scheduling is the benchmark of core scheduling: flags are for it where its name stands before them.
+func scheduling() (guests.Cores, error) {
+	if len(os.Args) < 3 || os.Args[1] != "core-scheduling" || !strings.HasPrefix(os.Args[2], "-") {
+		return guests.NewCores(nil)
+	}
+	args := os.Args[2:]
+	os.Args = os.Args[:2]
+	return guests.NewCores(args)
 }
 
 // compared is the comparison with annealing: flags are for it where its name stands before them.

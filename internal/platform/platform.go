@@ -296,6 +296,9 @@ type GuestUsage struct {
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to its other threads: disk and network
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+	// ForcedIdle is the CPU time for which the other threads of cores had to be idle beside the guest, by core scheduling; nil where
+	// the kernel does not count it.
+	ForcedIdle *time.Duration
 	// Checkpoints are nil for a guest that is not to have a standby, which takes over at the last checkpoint.
 	Checkpoints *Checkpoints
 }

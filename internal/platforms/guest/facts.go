@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll/internal/guest/coresched"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/provision"
@@ -38,6 +39,13 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 			return nil, err
 		}
 		facts = append(facts, platform.Fact{Name: "guest.network", Value: fmt.Sprintf("%s, %s", address, card)})
+	}
+	if i.spec.Sharing != string(coresched.Default) {
+		s, err := coresched.Read(i.qemu.Load().PID())
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, platform.Fact{Name: "guest.core_scheduling", Value: fmt.Sprintf("%s, %s", i.spec.Sharing, s)})
 	}
 	if i.protection != nil {
 		facts = append(facts, platform.Fact{Name: "guest.protection", Value: i.protection.String()})
@@ -146,6 +154,12 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 	}
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = max(0, i.past.Exits) + *u.Exits
+	}
+	if forced, counted := coresched.ForcedBy(i.qemu.Load().PID()); counted {
+		if i.past.ForcedIdle != nil {
+			forced += *i.past.ForcedIdle
+		}
+		g.ForcedIdle = &forced
 	}
 	i.seen = g
 	g.Checkpoints = i.checkpoints()
