@@ -35,9 +35,9 @@ func NewCores(args []string) (c Cores, err error) {
 	f := flag.NewFlagSet("core-scheduling", flag.ContinueOnError)
 	f.StringVar(&c.kernel, "kernel", "", "kernel of the guest, with CONFIG_SCHED_CORE")
 	f.StringVar(&c.modules, "modules", "", "folder of its modules, lib/modules/VERSION")
-	f.IntVar(&c.turns, "turns", 4, "turns of all policies")
+	f.IntVar(&c.turns, "turns", 5, "turns of all policies")
 	f.IntVar(&c.below, "below", 50, "load below saturation, in percent")
-	f.DurationVar(&c.window, "window", 4*time.Second, "time for each policy and load in a turn")
+	f.DurationVar(&c.window, "window", 3*time.Second, "time for each policy and load in a turn")
 	f.BoolVar(&c.rows, "rows", false, "print each window as a line of JSON")
 	if err := f.Parse(args); err != nil {
 		return c, err
@@ -95,7 +95,7 @@ func (c Cores) Run() ([]measured.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.results(rows), nil
+	return c.results(rows)
 }
 
 // here runs the load on this host, unless a kernel is given.
@@ -145,6 +145,9 @@ func (c Cores) inGuest(dir, spinner string, args []string) ([]byte, error) {
 	r, err := far.Run(ctx, platform.Command{Argv: append([]string{"/spinner"}, args...)})
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("the load in the guest ended with %d: %s", r.Exit, r.Stderr)
+	} else if err != nil {
+		console := bytes.TrimSpace(g.Console())
+		err = fmt.Errorf("%w; the console says: %s", err, console[max(0, len(console)-2000):])
 	}
 	return r.Stdout, err
 }
@@ -168,48 +171,68 @@ func spun(output []byte) (all []row, err error) {
 }
 
 // results compares policies with the default one in the same turn.
-func (c Cores) results(rows []row) (lines []measured.Result) {
+func (c Cores) results(rows []row) (lines []measured.Result, err error) {
 	for _, load := range []int{100, c.below} {
+		usual := tallied(rows, coresched.Default, load)
+		if usual.busy == 0 {
+			return nil, errors.New("the threads of a core never worked at the same time: the host is too busy for its guest, or longer windows are needed")
+		}
 		for _, p := range coresched.Policies() {
-			lines = append(lines, compare(rows, p, load)...)
+			lines = append(lines, tallied(rows, p, load).against(usual)...)
 		}
 	}
-	return lines
+	return lines, nil
 }
 
-// compare is a policy at a load against the default one.
-func compare(rows []row, p coresched.Policy, load int) []measured.Result {
-	what := fmt.Sprintf("%s at %d %%: ", p, load)
-	var busy, foreign, allBusy, allForeign int64
-	var forced, byGroups, work, response []float64
-	cookies := 0
+// tally is what the groups did under a policy at a load, over all turns.
+type tally struct {
+	what           string
+	policy         coresched.Policy
+	busy, foreign  int64
+	work, response []float64 // relative to default, by turn
+	forced         []float64 // s, by turn
+	byGroups       []float64 // s, by turn
+	cookies        int
+}
+
+func tallied(rows []row, p coresched.Policy, load int) tally {
+	t := tally{what: fmt.Sprintf("%s at %d %%: ", p, load), policy: p}
 	for _, r := range rows {
-		if r.Load != load {
+		if r.Load != load || r.Policy != p {
 			continue
 		}
-		if r.Policy == coresched.Default {
-			allBusy, allForeign = allBusy+r.Busy, allForeign+r.Foreign
-		}
-		if r.Policy != p {
-			continue
-		}
-		busy, foreign, cookies = busy+r.Busy, foreign+r.Foreign, r.Cookies
-		forced, byGroups = append(forced, r.ForcedIdle), append(byGroups, r.ByGroups)
+		t.busy, t.foreign, t.cookies = t.busy+r.Busy, t.foreign+r.Foreign, r.Cookies
+		t.forced, t.byGroups = append(t.forced, r.ForcedIdle), append(t.byGroups, r.ByGroups)
 		for _, d := range rows {
 			if d.Policy == coresched.Default && d.Load == load && d.Turn == r.Turn {
-				work, response = append(work, float64(r.Work)/float64(d.Work)), append(response, r.mean()/d.mean())
+				t.work = append(t.work, float64(r.Work)/float64(d.Work))
+				if load < 100 {
+					t.response = append(t.response, r.mean()/d.mean())
+				}
 			}
 		}
 	}
-	share := func(part, of int64) float64 { return 100 * float64(part) / float64(max(1, of)) }
-	lines := []measured.Result{
-		{What: what + "samples of a busy core with another group on its other thread", Got: share(foreign, busy), Against: "default", Limit: share(allForeign, allBusy), Unit: "%"},
-		{What: what + "work, median of turns", Got: measured.Middle(work), Against: "default", Limit: 1},
-		{What: what + "forced idle, median of turns", Got: measured.Middle(forced), Against: "that of the groups' threads", Limit: measured.Middle(byGroups), Unit: "s"},
-		{What: what + "different cookies", Got: float64(cookies), Against: "groups", Limit: groups},
+	return t
+}
+
+// share is that of samples with another group, in percent.
+func (t tally) share() float64 { return 100 * float64(t.foreign) / float64(max(1, t.busy)) }
+
+// against are the lines of a policy, compared with the default one.
+func (t tally) against(usual tally) []measured.Result {
+	lines := []measured.Result{{
+		What: fmt.Sprintf("%s%d samples of a thread at work beside another one: of another group", t.what, t.busy), Got: t.share(), Against: "default", Limit: usual.share(), Unit: "%",
+	}}
+	if t.policy == coresched.Default {
+		return lines
 	}
-	if load < 100 {
-		lines = append(lines, measured.Result{What: what + "mean time until a portion of work is done, median of turns", Got: measured.Middle(response), Against: "default", Limit: 1})
+	lines = append(lines, measured.Result{What: t.what + "work, median of turns", Got: measured.Middle(t.work), Against: "default", Limit: 1})
+	if len(t.response) > 0 {
+		lines = append(lines, measured.Result{What: t.what + "mean time until a portion of work is done, median of turns", Got: measured.Middle(t.response), Against: "default", Limit: 1})
+	}
+	if t.policy == coresched.OneGuest {
+		lines = append(lines, measured.Result{What: t.what + "forced idle, median of turns", Got: measured.Middle(t.forced), Against: "as the threads say", Limit: measured.Middle(t.byGroups), Unit: "s"},
+			measured.Result{What: t.what + "different cookies", Got: float64(t.cookies), Against: "groups", Limit: groups})
 	}
 	return lines
 }

@@ -16,9 +16,11 @@ import (
 
 func main() {
 	do := measure
-	if len(os.Args) > 1 && os.Args[1] == "work" {
-		do = work
-		os.Args = os.Args[1:]
+	if len(os.Args) > 1 {
+		if own := map[string]func([]string) error{"work": work, "hold": hold}[os.Args[1]]; own != nil {
+			do = own
+			os.Args = os.Args[1:]
+		}
 	}
 	if err := do(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "spinner:", err)
@@ -42,9 +44,9 @@ func measure(args []string) (err error) {
 	f := flag.NewFlagSet("spinner", flag.ExitOnError)
 	f.IntVar(&p.groups, "groups", 4, "groups, each a process")
 	f.IntVar(&p.threads, "threads", 2, "threads of a group")
-	f.IntVar(&p.turns, "turns", 4, "turns of all policies")
+	f.IntVar(&p.turns, "turns", 5, "turns of all policies")
 	f.IntVar(&p.below, "below", 50, "load below saturation, in percent")
-	f.DurationVar(&p.window, "window", 4*time.Second, "time for each policy and load in a turn")
+	f.DurationVar(&p.window, "window", 3*time.Second, "time for each policy and load in a turn")
 	f.Parse(args) //nolint:errcheck // it exits
 	h, err := coresched.ThisHost()
 	if err != nil {
@@ -60,6 +62,11 @@ func measure(args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
+	end, err := keep()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	r := runner{plan: p, host: h}
 	first, err := r.run(coresched.Default, 0)
 	if err != nil {
@@ -85,5 +92,21 @@ func measure(args []string) (err error) {
 			}
 		}
 	}
+	return nil
+}
+
+// keep starts a process that has a cookie until end. With the first cookie and after the last one the kernel patches its scheduler, which
+// crashes guests that QEMU interprets if it happens often.
+func keep() (end func() error, err error) {
+	g, err := start("hold")
+	if err != nil {
+		return nil, err
+	}
+	return g.end, coresched.OneGuest.Apply(g.cmd.Process.Pid)
+}
+
+// hold waits for the end of its input.
+func hold([]string) error {
+	fmt.Scanln() //nolint:errcheck // its end is what it waits for
 	return nil
 }

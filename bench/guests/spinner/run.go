@@ -54,6 +54,11 @@ func (r runner) run(p coresched.Policy, rate float64) (row Row, err error) {
 			return row, err
 		}
 	}
+	for _, g := range groups {
+		if _, err := fmt.Fscanln(g.out, new(string)); err != nil {
+			return row, fmt.Errorf("a group did not start: %w", err)
+		}
+	}
 	if row.Cookies, err = r.apply(p, groups); err != nil {
 		return row, err
 	}
@@ -97,8 +102,11 @@ func (r runner) apply(p coresched.Policy, groups []*group) (cookies int, err err
 			return 0, err
 		}
 		got, err := s.Policy(r.host)
-		if err != nil || got != p {
-			return 0, fmt.Errorf("%s reads back as %q: %+v: %w", p, got, s, err)
+		if err == nil && got != p {
+			err = fmt.Errorf("it reads back as %s: %s", got, s)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s for a group: %w", p, err)
 		}
 		all = append(all, s.Cookies...)
 	}

@@ -74,17 +74,30 @@ func work(args []string) error {
 	if err != nil {
 		return err
 	}
+	workers := make([]*worker, threads)
+	var ready, all sync.WaitGroup
+	start := make(chan struct{})
+	ready.Add(threads)
+	for i := range workers {
+		w := &worker{slots: slots, sibling: siblings, group: uint64(number), rate: rate, offset: int64(number*threads+i) * 2311 % period.Microseconds(), seed: uint64(i + 1)}
+		workers[i] = w
+		all.Go(func() {
+			runtime.LockOSThread()
+			ready.Done()
+			<-start
+			w.run()
+		})
+	}
+	ready.Wait()
+	fmt.Println("ready")
 	var begin int64
 	if _, err := fmt.Scan(&begin); err != nil {
 		return fmt.Errorf("read when to begin: %w", err)
 	}
-	workers := make([]*worker, threads)
-	var all sync.WaitGroup
-	for i := range workers {
-		workers[i] = &worker{slots: slots, sibling: siblings, group: uint64(number), begin: begin, end: begin + window.Microseconds(), rate: rate,
-			offset: int64(number*threads+i) * 2311 % period.Microseconds(), seed: uint64(i + 1)}
-		all.Go(workers[i].run)
+	for _, w := range workers {
+		w.begin, w.end = begin, begin+window.Microseconds()
 	}
+	close(start)
 	all.Wait()
 	var d Done
 	for _, w := range workers {
@@ -120,7 +133,6 @@ func siblings() (map[int]int, error) {
 }
 
 func (w *worker) run() {
-	runtime.LockOSThread()
 	sleep(w.begin)
 	if w.rate == 0 {
 		for now() < w.end {

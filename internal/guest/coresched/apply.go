@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -40,22 +41,28 @@ func (p Policy) Apply(pid int) error {
 	return nil
 }
 
-// confine restricts all threads of a process to CPUs. A thread that another one starts meanwhile may have been missed, so that it
-// looks until no thread is new.
+// looks is how often in a row no thread must be new, and how long it waits between looks. A thread is seen when it has started,
+// with the CPUs that the thread which starts it had at the begin.
+const (
+	looks   = 3
+	between = 2 * time.Millisecond
+)
+
+// confine restricts all threads of a process to CPUs, until no thread is new.
 func confine(pid int, cpus platform.CPUs) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
 		set.Set(c)
 	}
 	done := map[int]bool{}
-	for {
+	for quiet := 0; quiet < looks; {
 		found, err := threads(pid)
 		if err != nil {
 			return err
 		}
 		found = slices.DeleteFunc(found, func(t int) bool { return done[t] })
-		if len(found) == 0 {
-			return nil
+		if quiet++; len(found) > 0 {
+			quiet = 0
 		}
 		for _, t := range found {
 			if err := unix.SchedSetaffinity(t, &set); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -63,7 +70,9 @@ func confine(pid int, cpus platform.CPUs) error {
 			}
 			done[t] = true
 		}
+		time.Sleep(between)
 	}
+	return nil
 }
 
 // threads lists the threads of a process.
