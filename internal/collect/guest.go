@@ -18,6 +18,7 @@ func Guest() Source {
 			cumulative("guest.ready", "1", "vCPUs ready to run and waiting for a CPU (ready time)"),
 			cumulative("guest.others", "1", "host CPUs used by the guest's disk and network threads, by a server of its disk, and by the guest that exports it over a fabric"),
 			cumulative("guest.exits", "1/s", "VM exits"),
+			cumulative("guest.forced_idle", "1", "host CPUs that had to be idle beside the guest's threads, by core scheduling"),
 		}, checkpointCounters()...),
 		For: func(m platform.Machine) bool { _, hosted := m.(platform.Hosted); return hosted },
 		Open: func(ctx context.Context, p Env) (Read, error) {
@@ -34,6 +35,9 @@ func Guest() Source {
 				values := map[string]float64{"guest.run": g.Run.Seconds(), "guest.ready": g.Ready.Seconds(), "guest.others": g.Others.Seconds()}
 				if g.Exits >= 0 {
 					values["guest.exits"] = float64(g.Exits)
+				}
+				if g.ForcedIdle != nil {
+					values["guest.forced_idle"] = g.ForcedIdle.Seconds()
 				}
 				if c := g.Checkpoints; c != nil {
 					addCheckpoints(values, *c, last)

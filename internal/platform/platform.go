@@ -298,6 +298,9 @@ type GuestUsage struct {
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
 	// VirtualTime is true of a guest whose clock counts instructions and not time.
 	VirtualTime bool
+	// ForcedIdle is the CPU time for which the other threads of cores had to be idle beside the guest, by core scheduling; nil where
+	// the kernel does not count it.
+	ForcedIdle *time.Duration
 	// Checkpoints are nil for a guest that is not to have a standby, which takes over at the last checkpoint.
 	Checkpoints *Checkpoints
 }

@@ -54,10 +54,12 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		return nil, err
 	}
 	seen, data, host := map[string]workload.Needs{}, newStored(), &hostCheck{session: s, disks: newStored()}
-	for _, arm := range s.bench.Plan.Arms {
+	for _, arm := range s.bench.Plan.Arms { // before machines are made that are asked
 		if err := s.bench.possible(arm.Levels); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
+	}
+	for _, arm := range s.bench.Plan.Arms {
 		all, err := s.sample(ctx, arm.Levels)
 		if err != nil {
 			return nil, err

@@ -22,13 +22,18 @@ const (
 )
 
 // Expected is the loss at a load, per mille of the capacity under the default policy. A loss
-// published for one load bounds those at lower loads. For SCAv2 above 75 % load, and for one
+// published for one load bounds those at lower loads. Where losses of the policy were measured,
+// they replace those that were published. For SCAv2 above 75 % load, and for one
 // VM that fills a host, no figure was published: there the maximum is unknown.
 func (r Row) Expected(load int) Loss {
 	if r.Policy == Default || !r.Shared || load <= 0 {
 		return Loss{Known: true}
 	}
 	l := Loss{Least: min(r.LossAt(load), 1000-r.Relative)}
+	if len(r.measured) > 0 {
+		m := between(r.measured, load)
+		return Loss{Least: max(l.Least, m.Least), Most: max(l.Least, m.Most), Known: m.Known}
+	}
 	switch {
 	case r.Policy == V1:
 		l.Most, l.Known = max(l.Least, v1AtSaturation), true

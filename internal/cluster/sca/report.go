@@ -10,7 +10,8 @@ import (
 // Report is the assessment of the policies for a cluster's hosts and their VMs.
 type Report struct {
 	Cluster   string   `json:"cluster"`
-	Yield     int      `json:"yield"` // work of a core with both threads busy, per mille of that with one
+	Measured  []Point  `json:"measured,omitempty"` // losses that correct the model
+	Yield     int      `json:"yield"`              // work of a core with both threads busy, per mille of that with one
 	Kinds     []Kind   `json:"kinds"`
 	Published []Figure `json:"published"`
 }
@@ -48,17 +49,14 @@ type Busy struct {
 	Idle     int   `json:"idle"`     // threads that no vCPU may use
 }
 
-// Look assesses each kind of host, or one given host, for the VMs that run there. The yield is
-// that of assess. A kind that cannot be assessed has the reason.
-func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
-	if yield == 0 {
-		yield = DefaultYield
-	}
-	r := &Report{Cluster: c.Name, Yield: yield, Kinds: []Kind{}, Published: published}
+// Look assesses each kind of host, or one given host, for the VMs that run there. A kind that
+// cannot be assessed has the reason.
+func Look(c *cluster.Cluster, only cluster.HostID, m Model) *Report {
+	r := &Report{Cluster: c.Name, Measured: m.Measured, Yield: m.yield(), Kinds: []Kind{}, Published: published}
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	for _, hosts := range kinds(c, only) {
-		r.Kinds = append(r.Kinds, look(l, hosts, yield))
+		r.Kinds = append(r.Kinds, look(l, hosts, m))
 	}
 	return r
 }
@@ -87,7 +85,7 @@ func kinds(c *cluster.Cluster, only cluster.HostID) [][]cluster.HostID {
 	return all
 }
 
-func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
+func look(l *cluster.Layout, hosts []cluster.HostID, m Model) Kind {
 	c := l.Cluster()
 	h := &c.Hosts[hosts[0]]
 	k := Kind{Sockets: h.Sockets, Cores: h.Cores(), Threads: h.ThreadsPerCore, MHz: h.MHz, Factor: h.Factor}
@@ -105,13 +103,13 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	if len(hosts) > 1 {
 		mix = proportions(mix)
 	}
-	rows, err := assess(h, mix, yield)
+	rows, err := assess(h, mix, m)
 	if err != nil {
 		k.Why = err.Error()
 		return k
 	}
 	k.Load = perMilleOf(k.Asked, rows[0].CPU)
-	lost := lostOn(l, hosts, yield)
+	lost := lostOn(l, hosts, m)
 	for i, row := range rows {
 		o := Estimate{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: lost[i], Caveats: row.Caveats}
 		if len(hosts) == 1 {
@@ -140,7 +138,7 @@ func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
 
 // lostOn is the loss of present demand under each policy, host by host. A host with few vCPUs
 // is never full: it loses no more than with all of them busy.
-func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []Loss {
+func lostOn(l *cluster.Layout, hosts []cluster.HostID, m Model) []Loss {
 	n := len(policies)
 	least, most, all := make([]int64, n), make([]int64, n), int64(0)
 	lost := make([]Loss, n)
@@ -148,7 +146,7 @@ func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []Loss {
 		lost[i].Known = true
 	}
 	for _, id := range hosts {
-		rows, err := assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), yield)
+		rows, err := assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), m)
 		if err != nil {
 			continue // nothing runs there
 		}

@@ -32,7 +32,7 @@ func lab(vms ...[]int) *cluster.Cluster {
 
 func TestKinds(t *testing.T) {
 	c := lab([]int{4, 3}, []int{4, 3}, []int{4, 3}, []int{4, 4}, nil)
-	r := Look(c, cluster.Nowhere, 0)
+	r := Look(c, cluster.Nowhere, Model{})
 	if len(r.Kinds) != 3 || len(r.Kinds[0].Hosts) != 3 || r.Yield != DefaultYield {
 		t.Fatalf("%+v", r)
 	}
@@ -40,7 +40,7 @@ func TestKinds(t *testing.T) {
 	if !reflect.DeepEqual(three.Mix, []Group{{3, 3}, {4, 3}}) || three.Asked != 2000 || three.Load != 125 || three.Policies[0].Busy != nil {
 		t.Errorf("%+v", three)
 	}
-	one := Look(c, 1, 0).Kinds
+	one := Look(c, 1, Model{}).Kinds
 	if len(one) != 1 || one[0].Policies[V2.index()].Busy == nil || one[0].Policies[V2.index()].Busy.Idle != 1 {
 		t.Fatalf("%+v", one)
 	}
@@ -72,7 +72,7 @@ func (p Policy) index() int {
 // A host that one VM fills has its own rule, also if several hosts are equal.
 func TestKindsThatAreFilled(t *testing.T) {
 	for _, c := range []*cluster.Cluster{lab([]int{16}), lab([]int{16}, []int{16}, []int{16})} {
-		v2 := Look(c, cluster.Nowhere, 0).Kinds[0].Policies[2]
+		v2 := Look(c, cluster.Nowhere, Model{}).Kinds[0].Policies[2]
 		if !strings.Contains(strings.Join(v2.Caveats, "\n"), "1 % is assumed") {
 			t.Errorf("%d hosts: %v", len(c.Hosts), v2.Caveats)
 		}
@@ -86,7 +86,7 @@ func TestReportAsText(t *testing.T) {
 	}
 	c.Hosts[1].MHz, c.Hosts[0].Factor = 2100, 700
 	var b bytes.Buffer
-	if err := Look(c, cluster.Nowhere, 1250).Text(&b); err != nil {
+	if err := Look(c, cluster.Nowhere, Model{Yield: 1250}).Text(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -111,7 +111,7 @@ func TestLostIsBoundedByWhatRuns(t *testing.T) {
 		c.VMs[v].Demand.CPU = cluster.Steady(8000)
 	}
 	for host, want := range map[cluster.HostID][3]string{0: {"0%", "0%", "0%"}, 1: {"0%", "30.1%", "not known"}, cluster.Nowhere: {"0%", "20%", "not known"}} {
-		k := Look(c, host, 0).Kinds[0]
+		k := Look(c, host, Model{}).Kinds[0]
 		for i, o := range k.Policies {
 			if got := o.Lost.String(); got != want[i] {
 				t.Errorf("host %d, %s: %s lost, want %s", host, o.Policy, got, want[i])

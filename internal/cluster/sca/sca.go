@@ -71,23 +71,27 @@ type Row struct {
 	// Shared reports more vCPUs than cores, so that threads are shared. With fewer, every vCPU
 	// has a core under each policy, and there is no loss.
 	Shared bool `json:"shared"`
+
+	measured []Point // of the policy, by load
 }
 
-// assess estimates the work of a host with a mix of VMs under each policy. Yield is the work
-// of a core with both threads busy, per mille of that with one, from 1000 to 2000; 0 is
-// DefaultYield. It fails if there is no VM, a VM is larger than the host, or a core has more
+// assess estimates the work of a host with a mix of VMs under each policy. The yield is from
+// 1000 to 2000. It fails if there is no VM, a VM is larger than the host, or a core has more
 // than two threads.
-func assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
-	if yield == 0 {
-		yield = DefaultYield
-	}
-	l, err := count(h, mix, int64(yield))
+func assess(h *cluster.Host, mix []Group, m Model) ([]Row, error) {
+	l, err := count(h, mix, int64(m.yield()))
 	if err != nil {
 		return nil, fmt.Errorf("estimate the schedulers of host %q: %w", h.Name, err)
 	}
 	var rows []Row
 	for _, p := range policies {
-		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p), Shared: l.threads == 2 && l.vcpus > l.cores}
+		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p), Shared: l.threads == 2 && l.vcpus > l.cores, measured: m.of(p)}
+		if p == V2 && l.threads == 2 {
+			r.Factor = int(int64(r.Factor) * m.kept() / one)
+		}
+		if p == V2 && r.Shared {
+			r.Work = r.Work * m.kept() / one
+		}
 		r.Relative = int(r.Work * 1000 / l.work(Default))
 		with := *h
 		with.Factor = r.Factor

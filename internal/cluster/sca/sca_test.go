@@ -15,7 +15,7 @@ func host(cores, threads int) *cluster.Host {
 
 func assessed(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy]Row {
 	t.Helper()
-	rows, err := assess(h, mix, yield)
+	rows, err := assess(h, mix, Model{Yield: yield})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestOrderOfPolicies(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			mix = append(mix, Group{1 + r.IntN(h.Cores()*h.ThreadsPerCore), 1 + r.IntN(30)})
 		}
-		rows, err := assess(h, mix, yield)
+		rows, err := assess(h, mix, Model{Yield: yield})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestOrderOfPolicies(t *testing.T) {
 		if v1.Factor > v2.Factor && !fills || v2.Factor > 1000 || d.Factor != 1000 {
 			t.Fatalf("%d cores, %v: factors %d, %d, %d", h.Cores(), mix, d.Factor, v1.Factor, v2.Factor)
 		}
-		again, _ := assess(h, mix, yield)
+		again, _ := assess(h, mix, Model{Yield: yield})
 		if !reflect.DeepEqual(rows, again) {
 			t.Fatal("the same question has two answers")
 		}
@@ -194,7 +194,7 @@ func TestImpossibleMixes(t *testing.T) {
 		"less for two":     {host(4, 2), []Group{{1, 1}}, 900, "900 per mille"},
 		"more than double": {host(4, 2), []Group{{1, 1}}, 2001, "2001 per mille"},
 	} {
-		if _, err := assess(test.h, test.mix, test.yield); err == nil || !strings.Contains(err.Error(), test.words) {
+		if _, err := assess(test.h, test.mix, Model{Yield: test.yield}); err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

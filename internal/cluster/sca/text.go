@@ -13,12 +13,22 @@ import (
 // caveats and published figures.
 func (r *Report) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s: host capacity under side-channel-aware scheduling; a core with both threads busy is assumed to do %d.%02d times the work of one thread\n",
-		r.Cluster, r.Yield/1000, r.Yield%1000/10)
+	by := "is assumed to do"
+	if _, measured := (Model{Measured: r.Measured}).saturated(V1); measured {
+		by = "does, by the measured loss of scav1,"
+	}
+	fmt.Fprintf(b, "%s: host capacity under side-channel-aware scheduling; a core with both threads busy %s %d.%02d times the work of one thread\n",
+		r.Cluster, by, r.Yield/1000, r.Yield%1000/10)
 	for i := range r.Kinds {
 		r.Kinds[i].text(b)
 	}
 	r.caveats(b)
+	if len(r.Measured) > 0 {
+		b.WriteString("\nMeasured, as given\n")
+	}
+	for _, p := range r.Measured {
+		fmt.Fprintf(b, "  %s, %s: %s less than by default\n", p.Policy, unit.PerMille(p.Load), unit.PerMille(p.Loss))
+	}
 	b.WriteString("\nPublished for other hosts\n")
 	for _, f := range r.Published {
 		fmt.Fprintf(b, "  %s, %s: %s (%s)\n", f.Policy, f.Load, f.Text, f.Source)
@@ -97,7 +107,7 @@ func (r *Report) caveats(b *strings.Builder) {
 						continue
 					}
 					if len(seen) == 0 {
-						b.WriteString("\nAssumptions\n  factor and capacity are those of a host full of such VMs; a loss is at least the shortfall of this capacity, and at most the published measurement, which includes queueing\n")
+						b.WriteString("\nAssumptions\n  factor and capacity are those of a host full of such VMs; a loss is at least the shortfall of this capacity, and at most the measured one, which includes queueing: yours, or the published one\n")
 					}
 					seen[line] = true
 					b.WriteString(line)

@@ -18,7 +18,7 @@ import (
 func Factors() []factor.Factor {
 	return []factor.Factor{
 		topology(), vcpus(), nodes(), model(), memory(), hugePages(), hostNodes(), backing(), controller(), cache(), aio(), ioThread(), queues(), ioFilter(), protection(), fabric(), storage(),
-		parameters(), nic(), pin(), scheduler(), migration(), cpuReservation(), cpuShares(), memoryReservation(), latencySensitivity(),
+		parameters(), nic(), pin(), scheduler(), coreScheduling(), migration(), cpuReservation(), cpuShares(), memoryReservation(), latencySensitivity(),
 	}
 }
 

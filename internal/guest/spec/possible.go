@@ -17,6 +17,9 @@ func (g Guest) Possible(chosen hardware.Accelerator) error {
 	if err != nil {
 		return err
 	}
+	if err := g.sharingPossible(); err != nil {
+		return err
+	}
 	shape.Disks = append(shape.Disks, g.Disk(os.TempDir()))
 	t, err := view.Read(os.ReadFile)
 	if err != nil {

@@ -36,6 +36,7 @@ type Guest struct {
 	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`
 	Pin         string             `name:"pin" doc:"CPU affinity of the vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1"`
 	Scheduler   string             `name:"scheduler" doc:"host scheduling policy of the vCPUs: other, batch, idle or fifo, as in other:5 or fifo:10; empty is plimsoll's own"`
+	Sharing     string             `name:"core_scheduling" doc:"what may run beside the guest on the other thread of a core: anything, nothing, or the guest itself" choices:"default,one-thread-per-core,one-guest-per-core"`
 	Network     bool               `name:"network" doc:"network between the guests of the study, through plimsoll's virtual switch"`
 	NIC         string             `name:"nic" doc:"network adapter, with network" choices:"virtio-net,vmxnet3,e1000e"`
 	Parameters  string             `name:"parameters" doc:"additional kernel command-line parameters"`
@@ -64,7 +65,7 @@ func (g Guest) Shape(name string) (hardware.Shape, error) {
 	shape.Memory.HugePage = HugePages[g.HugePages]
 	every, err := g.Checkpoints()
 	shape.Memory.Shared = every > 0
-	if err := errors.Join(err, g.checkProtection(), g.checkRoute(), g.checkBacking(), g.checkFabric(), g.fair(), g.nodes(&shape)); err != nil {
+	if err := errors.Join(err, g.checkProtection(), g.checkRoute(), g.checkBacking(), g.checkFabric(), g.checkSharing(), g.fair(), g.nodes(&shape)); err != nil {
 		return shape, err
 	}
 	if shape.Pin, err = g.Pins(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plimsoll/internal/guest/coresched"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/provision"
@@ -42,6 +43,13 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	}
 	if i.from != nil {
 		facts = append(facts, platform.Fact{Name: "guest.fabric", Value: i.from.String()})
+	}
+	if i.spec.Sharing != string(coresched.Default) {
+		s, err := coresched.Read(i.qemu.Load().PID())
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, platform.Fact{Name: "guest.core_scheduling", Value: fmt.Sprintf("%s, %s", i.spec.Sharing, s)})
 	}
 	if i.protection != nil {
 		facts = append(facts, platform.Fact{Name: "guest.protection", Value: i.protection.String()})
@@ -162,6 +170,12 @@ func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error)
 	g.Others += used
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = max(0, i.past.Exits) + *u.Exits
+	}
+	if forced, counted := coresched.ForcedBy(i.qemu.Load().PID()); counted {
+		if i.past.ForcedIdle != nil {
+			forced += *i.past.ForcedIdle
+		}
+		g.ForcedIdle = &forced
 	}
 	i.seen = g
 	g.Checkpoints, g.VirtualTime = i.checkpoints(), i.spec.VirtualTime > 0

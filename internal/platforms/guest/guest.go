@@ -11,6 +11,7 @@ import (
 	"context"
 	"time"
 
+	"plimsoll/internal/guest/coresched"
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
@@ -28,7 +29,7 @@ func Kind(host platform.Kind) platform.Kind {
 	defaults := spec.Guest{
 		VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
 		Backing: spec.AutoBacking, Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
-		IOFilter: spec.NoServer, Protection: spec.Unset, Fabric: spec.Unset, Storage: spec.OnDisk, Pin: spec.Unset,
+		IOFilter: spec.NoServer, Protection: spec.Unset, Fabric: spec.Unset, Storage: spec.OnDisk, Pin: spec.Unset, Sharing: string(coresched.Default),
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/coresched"
 	"plimsoll/internal/guest/diskserver"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/inspect"
@@ -92,10 +93,14 @@ func (i *instance) join(ctx context.Context, confined platform.Confinement, prog
 	return provision.MountPrograms(ctx, i.agent, programs.Size)
 }
 
-// schedule gives the threads of the vCPUs their scheduling policy.
+// schedule gives the threads of QEMU their policy for cores, and those of the vCPUs their scheduling policy.
 func (i *instance) schedule(ctx context.Context) error {
-	if i.spec.Scheduler == "" {
-		return nil
+	sharing, err := coresched.Parse(i.spec.Sharing)
+	if err == nil {
+		err = sharing.Apply(i.qemu.Load().PID())
+	}
+	if err != nil || i.spec.Scheduler == "" {
+		return err
 	}
 	s, err := inspect.ParseScheduling(i.spec.Scheduler)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
+	"plimsoll/internal/guest/coresched"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
@@ -69,6 +70,7 @@ func TestFactorsAreChecked(t *testing.T) {
 		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "must be a size"},
 		{"guest.memory", "900GiB", "", "more than this host has free"},
 		{"guest.protection", "checkpoint:1s", "", "set io_filter: nbd"}, {"guest.protection", "always", "", "must be none, or checkpoint:INTERVAL"},
+		{"guest.core_scheduling", "default", "default", ""}, {"guest.core_scheduling", "scav2", "", "must be default, one-thread-per-core or one-guest-per-core"},
 		{"guest.controller", "nvme", "nvme", ""}, {"guest.controller", "ide", "", "not a controller"},
 	} {
 		var f factor.Factor
@@ -103,6 +105,23 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 		if err := kind().Possible(s); err != nil {
 			t.Errorf("%v: %v", s, err)
 		}
+	}
+}
+
+// A policy for the threads of cores is refused where this host lacks it, with its remedy, and where a pin contradicts it.
+func TestCoreScheduling(t *testing.T) {
+	h, err := coresched.ThisHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range coresched.Policies() {
+		want, got := p.Possible(h), kind().Possible(parameter.Settings{"core_scheduling": string(p)})
+		if (want == nil) != (got == nil) || want != nil && got.Error() != want.Error() {
+			t.Errorf("%s: %v, want %v", p, got, want)
+		}
+	}
+	if err := kind().Possible(parameter.Settings{"core_scheduling": string(coresched.OneThread), "pin": "0"}); err == nil || !strings.Contains(err.Error(), "omit one of them") {
+		t.Error(err)
 	}
 }
 
