@@ -51,9 +51,9 @@ func peakKinds() []peakKind {
 	unknown := math.NaN()
 	return []peakKind{
 		{"M/M/1", peakServer{"noise: 0%", p95, capacity(1000, .95, .02, 0)}, peakServer{single, p90, capacity(500, .9, .03, 0)}, "identified", "", false},
-		{"periodic stall", peakServer{"stall: 3s, stall_every: 40s", p95, 0}, peakServer{"stall: 300ms, period: 1500ms", p90, 0}, "stalls", "whatever the rate", false},
+		{"periodic stall", peakServer{"stall: 3s, stall_every: 40s", p95, 0}, peakServer{"stall: 300ms, period: 1500ms", p90, 0}, "stalls", "independently of the rate", false},
 		{"error cliff", peakServer{"reject: 600/s", p95 + ", errors: 0/s", 600}, peakServer{single + ", reject: 300/s", p90 + ", errors: 0/s", 300}, "identified", "errors", false},
-		{"bimodal tail, too many", peakServer{"tail: 7%, tail_latency: 300ms", p95, 0}, peakServer{single + ", tail: 15%, tail_delay: 200ms", p90, 0}, "never passed", "whatever the rate", false},
+		{"bimodal tail, too many", peakServer{"tail: 7%, tail_latency: 300ms", p95, 0}, peakServer{single + ", tail: 15%, tail_delay: 200ms", p90, 0}, "never passed", "independently of the rate", false},
 		{"bimodal tail, tolerated", peakServer{"tail: 2%, tail_latency: 300ms", p95, capacity(1000, .95, .02, .02)}, peakServer{single + ", tail: 4%, tail_delay: 200ms", p90, capacity(500, .9, .03, .04)}, "identified, not identified", "", false},
 		{"token bucket", peakServer{"sustained: 500/s, burst: 8000", p95, 500}, peakServer{"sustained: 300/s, burst: 1200", p90, 300}, "identified", "", false},
 		{"queue limit with rejects", peakServer{}, peakServer{single + ", queue: 8", p90 + ", errors: 1/s", unknown}, "", "", true},
@@ -119,12 +119,13 @@ type ended struct {
 	words         map[string]int
 	ratios        []float64 // of the claim to the truth
 	claims        []float64
+	loads         []float64 // seconds for which loads were offered
 	high, covered int
 	wrong         []string
 }
 
 func searchKinds(n int, of func(peakKind) (peakServer, string)) (results []measured.Result, err error) {
-	fmt.Printf("%-26s %4s  %-46s %24s %5s %8s\n", "KIND", "N", "ENDED", "CLAIM/TRUTH 5 50 95 %", "HIGH", "COVERED")
+	fmt.Printf("%-26s %4s  %-46s %24s %5s %8s %8s\n", "KIND", "N", "ENDED", "CLAIM/TRUTH 5 50 95 %", "HIGH", "COVERED", "LOAD")
 	for _, k := range peakKinds() {
 		if only := os.Getenv("PEAKS_KIND"); only != "" && !strings.Contains(k.name, only) {
 			continue
@@ -148,9 +149,15 @@ func searchKinds(n int, of func(peakKind) (peakServer, string)) (results []measu
 	return results, nil
 }
 
+// answer is the answer of a search, with how long it offered loads, in seconds.
+type answer struct {
+	measure.Peak
+	load float64
+}
+
 // searchMany runs the study with many seeds, a few at once: servers and generators are
 // idle for most of the time.
-func searchMany(text string, n int) ([]measure.Peak, error) {
+func searchMany(text string, n int) ([]answer, error) {
 	dir, err := os.MkdirTemp("", "bench-peaks-*")
 	if err != nil {
 		return nil, err
@@ -172,7 +179,7 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 	}
 	atOnce := asked("PEAKS_AT_ONCE", 10)
 	seed := asked("PEAKS_SEED", 1)
-	peaks, failed := make([]measure.Peak, n), make([]error, n)
+	peaks, failed := make([]answer, n), make([]error, n)
 	var group sync.WaitGroup
 	turn := make(chan struct{}, atOnce)
 	for i := range n {
@@ -186,7 +193,12 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 			case len(outcome.Input.Records) == 0 || outcome.Input.Records[len(outcome.Input.Records)-1].Peak == nil:
 				failed[i] = fmt.Errorf("search %d left no answer", i+1)
 			default:
-				peaks[i] = *outcome.Input.Records[len(outcome.Input.Records)-1].Peak
+				peaks[i].Peak = *outcome.Input.Records[len(outcome.Input.Records)-1].Peak
+				for _, r := range outcome.Input.Records {
+					for _, p := range r.Probes {
+						peaks[i].load += p.To - p.From
+					}
+				}
 			}
 			if !keep {
 				os.RemoveAll(filepath.Join(dir, fmt.Sprint(i)))
@@ -202,14 +214,14 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 	return peaks, nil
 }
 
-func (k peakKind) judge(peaks []measure.Peak, truth float64) ended {
+func (k peakKind) judge(peaks []answer, truth float64) ended {
 	e := ended{words: map[string]int{}}
 	for _, p := range peaks {
 		if os.Getenv("PEAKS_EACH") != "" {
 			fmt.Printf("    %s, claim %.4g/s, %.4g (%.4g to %.4g): %s\n", p.Word, p.Sustained, p.Estimate, p.Low, p.High, p.Why)
 		}
 		e.words[p.Word]++
-		e.claims = append(e.claims, p.Sustained)
+		e.claims, e.loads = append(e.claims, p.Sustained), append(e.loads, p.load)
 		if truth > 0 {
 			e.ratios = append(e.ratios, p.Sustained/truth)
 		}
@@ -245,7 +257,7 @@ func (e ended) print(k peakKind, truth float64) {
 		name += " *"
 	}
 	at := func(q float64) float64 { return ratios[int(q*float64(len(ratios)-1)+.5)] }
-	fmt.Printf("%-26s %4d  %-46s %24s %5d %8d\n", name, len(e.claims), strings.Join(words, ", "), fmt.Sprintf("%s%.3g %.3g %.3g", of, at(.05), at(.5), at(.95)), e.high, e.covered)
+	fmt.Printf("%-26s %4d  %-46s %24s %5d %8d %7.0fs\n", name, len(e.claims), strings.Join(words, ", "), fmt.Sprintf("%s%.3g %.3g %.3g", of, at(.05), at(.5), at(.95)), e.high, e.covered, measured.Middle(e.loads))
 	for _, line := range e.wrong[:min(3, len(e.wrong))] {
 		fmt.Printf("    %s\n", line)
 	}

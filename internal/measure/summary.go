@@ -233,6 +233,21 @@ func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
 	return all
 }
 
+// Slower counts the operations of a class that took longer than the given time; an empty class stands for all.
+func (i *Interval) Slower(class string, than time.Duration) (n int64) {
+	for name, c := range i.latency {
+		if class != "" && name != class {
+			continue
+		}
+		for k, index := range c.index {
+			if from, _ := rangeOf(int(index)); time.Duration(from) > than {
+				n += int64(c.count[k])
+			}
+		}
+	}
+	return n
+}
+
 // Lag is the longest lag of the operations started in the interval.
 func (i *Interval) Lag() (longest time.Duration) {
 	if i.lag == nil {

@@ -105,6 +105,7 @@ type Probe struct {
 	Level   int     // rung of the ladder, 0 the lowest planned; steps down in confirmations
 	Block   int     // pass over the ladder, or number of the confirmation
 	Seconds float64 // minimum length, after its warm-up
+	Brief   bool    // only whether it passes counts: it may end before its length, once that is certain
 }
 
 // Result is the result of a probe.

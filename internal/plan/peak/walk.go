@@ -79,6 +79,7 @@ const (
 // try requests a probe, and repeats it if it was limited by the generator.
 func (p *prober) try(probe Probe) outcome {
 	probe.Seconds = p.length(probe)
+	probe.Brief = probe.Phase == Bracket && p.least == 0 && p.cycle == 0 // stalls need the whole length
 	var r Result
 	for try, most := 0, triesSpoilt; try < most; try++ {
 		r = p.ask(probe)

@@ -127,17 +127,14 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 	return service.Needs{Time: time.Second + time.Duration(v.VMs)*time.Millisecond}, nil
 }
 
-// wholeProgram is an error where a machine has the lean program for guests and other machines, without the simulator.
+// wholeProgram is an error where a machine has the lean program for guests and other machines, without the simulator. A guest starts it
+// as its first process.
 func wholeProgram(ctx context.Context, m platform.Machine) error {
 	program, err := service.Self(ctx, m)
 	if err != nil {
 		return err
 	}
-	r, err := m.Run(ctx, platform.Command{Argv: []string{program, "version"}})
-	switch {
-	case err != nil:
-		return fmt.Errorf("ask plimsoll on machine %s for its version: %w", m.Name(), err)
-	case strings.HasPrefix(string(r.Stdout), "plimsoll-agent"):
+	if name := filepath.Base(program); name == "init" || strings.HasPrefix(name, "plimsoll-agent") {
 		return fmt.Errorf("machine %s has plimsoll-agent, which lacks the vCenter simulator: use platform local, or set the address of a vCenter", m.Name())
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestErrorsOfABunchAreNotTheSystems(t *testing.T) {
 			out.Interval(measure.Interval{From: from, To: from + time.Second, Samples: []measure.Sample{s}, Offer: offer})
 		}
 		p := &measure.Probe{Rate: 70, Values: map[string]float64{"operations": 70, "p90": .001, "errors": float64(c.refused) / 32, "client.gap": c.late.Seconds(), measure.GeneratorWaited: c.waited}}
-		a.judgeProbe(p, out, nil)
+		a.judgeProbe(p, out, nil, nil)
 		if p.Invalid != c.void || !p.Invalid && p.Passed == c.fails {
 			t.Errorf("%s: void %v, passed %v: %s", c.name, p.Invalid, p.Passed, p.Reason)
 		}

@@ -103,7 +103,7 @@ func (s *Search) probeSize(ctx context.Context, want growth.Size, of drive.Load)
 		need = max(need, beyond/(1-deepest)/p.Rate)
 	}
 	length := min(time.Duration(need/(1-settling)*1e9), s.Study.Measure.Longest)
-	err := s.perform(ctx, &p, of, length)
+	err := s.perform(ctx, &p, of, extent{length: length})
 	return p, err
 }
 

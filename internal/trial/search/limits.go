@@ -30,7 +30,7 @@ func (l *limits) on(metric string) bool {
 // overload, and the rest is held against the limits. A probe that the generator was late
 // with counts where it kept its limits all the same: response times count from when
 // operations were due, its own lag included.
-func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error) {
+func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error, sure *certainty) {
 	if failed := measure.DataFailures(r.Checks()); len(failed) > 0 {
 		p.Reason = certify.DataFailed(failed[0])
 		return
@@ -54,7 +54,7 @@ func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error)
 		p.Invalid, p.Reason = errors.Is(failed, agent.ErrNoResult), failed.Error()
 		return
 	}
-	l.judgeLimits(p, r)
+	l.judgeLimits(p, r, sure)
 	switch bunches := (late != "" || p.Values[measure.GeneratorWaited] > littleWaited) && l.refusedBunches(p, r.Intervals()); {
 	case bunches && late == "":
 		late = "the generator stalled, and no more operations failed than it then started late, all at once"
@@ -82,7 +82,7 @@ func (l *limits) refusedBunches(p *measure.Probe, intervals []measure.Interval) 
 }
 
 // judgeLimits checks a probe for overload and against the limits.
-func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
+func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder, sure *certainty) {
 	if l.exceeds(p, "errors") { // failures are unserved, too: that is not overload
 		return
 	}
@@ -98,8 +98,15 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 	if p.Overload {
 		return
 	}
+	if sure != nil && sure.fails != "" {
+		p.Reason, p.Limiting = sure.missed(), sure.fails
+		return
+	}
 	for _, limit := range l.within {
 		if _, known := p.Values[limit.Metric]; !known {
+			if sure != nil && sure.passes[limit.Metric] {
+				continue
+			}
 			p.Reason, p.Limiting = fmt.Sprintf("the data cannot bear %s", limit.Metric), limit.Metric
 			return
 		}

@@ -12,17 +12,26 @@ import (
 	"plimsoll/internal/trial/fault"
 )
 
+// extent is how long a probe takes.
+type extent struct {
+	length time.Duration
+	sure   *certainty // ends it earlier; nil never
+}
+
 // perform offers the load of a probe and records the result. Its error is a failure of the
 // load itself.
-func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, length time.Duration) error {
+func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, e extent) error {
 	p.From, p.Values = s.Span().Seconds(), map[string]float64{}
 	p.Began = s.Now().Sub(s.Record.Start).Seconds()
 	before := s.census(ctx)
-	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
-	recorder := measure.NewRecorder(s.Seen)
+	stage := load.Stage{Length: e.length, Interval: max(e.length/200, 10*time.Millisecond), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
+	recorder := measure.NewRecorder(func(r *measure.Recorder) bool {
+		seen := s.Seen != nil && s.Seen(r)
+		return e.sure.enough(r) || seen
+	})
 	used := func() (float64, bool) { return 0, false }
 	if s.limits.on(measure.HostCPU().Name) {
-		used = s.watchCPU(ctx, time.Duration(settling*float64(length)))
+		used = s.watchCPU(ctx, time.Duration(settling*float64(e.length)))
 	}
 	err := s.Trial.Offer(ctx, l, stage, recorder)
 	p.Ended = s.Now().Sub(s.Record.Start).Seconds()
@@ -45,7 +54,7 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, le
 		p.Values[measure.HostCPU().Name] = busy
 	}
 	p.Stalls = s.limits.stalls(p, intervals)
-	s.limits.judgeProbe(p, recorder, err)
+	s.limits.judgeProbe(p, recorder, err, e.sure)
 	if summed != nil { // a generator that lacked CPU counted too seldom
 		p.Passed, p.Overload, p.Limiting = false, false, ""
 		p.Invalid, p.Reason = true, summed.Error()

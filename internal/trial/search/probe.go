@@ -49,7 +49,11 @@ func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, err
 	if err != nil {
 		return p, fmt.Errorf("workload %s at %s: %w", s.Kind.Name, settings[drive.RateSetting], err)
 	}
-	err = s.perform(ctx, &p, drive.Load{Load: l, Settings: settings}, s.probeLength(want))
+	e := extent{length: s.probeLength(want)}
+	if want.Brief {
+		e.sure = newCertainty(s.limits.within, e.length)
+	}
+	err = s.perform(ctx, &p, drive.Load{Load: l, Settings: settings}, e)
 	return p, err
 }
 

@@ -42,7 +42,7 @@ func TestServiceTimesTellWhoseFailureItIs(t *testing.T) {
 		p := &measure.Probe{Rate: 1000, Values: map[string]float64{
 			"operations": float64(c.served), "p95": (c.service + c.wait).Seconds(), "service.p95": c.service.Seconds(), "errors": 0, measure.GeneratorCPU: c.cpu,
 		}}
-		a.judgeProbe(p, out, nil)
+		a.judgeProbe(p, out, nil, nil)
 		if p.Invalid != c.void || p.Passed != c.passes {
 			t.Errorf("%s: void %v, passed %v: %s", c.name, p.Invalid, p.Passed, p.Reason)
 		}

@@ -1,0 +1,142 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+	"plimsoll/internal/study"
+)
+
+const (
+	leastCertain = .15 // share of a probe after which it may be certain, and
+	leastBrief   = 2 * time.Second
+	leastWaits   = 20   // limits on response times that it has to take
+	looksCertain = 20   // times that a probe of its length is looked at
+	levelCertain = .999 // of each interval: there are several looks at several limits
+	partsCertain = 10
+	clearlyFewer = .5 // of the operations that may be slow, at most, where a limit is kept for certain
+	clearlyMore  = 2  // the same where it is missed, at least
+	leastSlow    = 30 // operations that are slow, at least
+)
+
+// certainty looks at a probe while it runs, and ends it once it has surely passed or failed: far from the peak a fraction of the
+// operations tells on which side it is that a quantile needs.
+type certainty struct {
+	within []study.Limit
+	length time.Duration // of the probe
+	looked time.Duration // when it was looked at last
+	passes map[string]bool
+	fails  string // metric of the limit that is missed
+	share  float64
+	done   bool
+}
+
+// newCertainty is nil for a probe that must run to its end: without a limit on a quantile nothing is certain.
+func newCertainty(within []study.Limit, length time.Duration) *certainty {
+	for _, limit := range within {
+		if _, ok := measure.QuantileOf(limit.Metric); !ok && limit.Metric != "errors" {
+			return nil
+		}
+	}
+	return &certainty{within: within, length: length}
+}
+
+// enough is called after each interval of the probe.
+func (c *certainty) enough(r *measure.Recorder) bool {
+	if c == nil {
+		return false
+	}
+	intervals := r.Intervals()
+	now := intervals[len(intervals)-1].To
+	if c.done || now < max(time.Duration(leastCertain*float64(c.length)), leastBrief) || now-c.looked < c.length/looksCertain {
+		return c.done
+	}
+	c.looked = now
+	c.done = c.look(intervals, now)
+	return c.done
+}
+
+// look compares the share of slow operations with what each limit allows.
+func (c *certainty) look(intervals []measure.Interval, now time.Duration) bool {
+	counted := intervals[int(settling*float64(len(intervals))):]
+	passes := map[string]bool{}
+	quantiles := 0
+	for _, limit := range c.within {
+		q, ok := measure.QuantileOf(limit.Metric)
+		if !ok {
+			continue
+		}
+		quantiles++
+		most := time.Duration(*limit.Max * 1e9)
+		if now < leastWaits*most {
+			return false
+		}
+		slow := slowShare(counted, classOf(limit.Metric), most)
+		switch {
+		case slow.low > clearlyMore*(1-q) && slow.count >= leastSlow:
+			c.fails, c.share = limit.Metric, slow.share
+			return true
+		case slow.high < clearlyFewer*(1-q):
+			passes[limit.Metric] = true
+		}
+	}
+	if quantiles == 0 || len(passes) < quantiles {
+		return false
+	}
+	c.passes = passes
+	return true
+}
+
+// classOf is the class of operations that a quantile is of; empty for all.
+func classOf(metric string) string {
+	at := strings.LastIndex(metric, ".p")
+	return metric[:max(at, 0)]
+}
+
+// slowness is a share of slow operations with its interval.
+type slowness struct {
+	share, low, high float64
+	count            int64
+}
+
+// slowShare is the share of operations that were slower than allowed, by the means of batches, as operations that follow each other are slow
+// together. Where none or all are slow the batches do not differ, and the interval has the width that so many operations give.
+//
+// Source: Law, Simulation Modeling and Analysis (2015), section 9.5.3, batch means; Hanley & Lippman-Hand (1983), the rule of three.
+func slowShare(intervals []measure.Interval, class string, than time.Duration) slowness {
+	unknown := slowness{high: 1}
+	if len(intervals) < partsCertain {
+		return unknown
+	}
+	var slow, all int64
+	shares := make([]float64, partsCertain)
+	for part := range partsCertain {
+		var partSlow, partAll int64
+		for i := part * len(intervals) / partsCertain; i < (part+1)*len(intervals)/partsCertain; i++ {
+			partSlow += intervals[i].Slower(class, than)
+			for _, s := range intervals[i].Samples {
+				if class == "" || s.Class == class {
+					partAll += s.Operations
+				}
+			}
+		}
+		if partAll == 0 {
+			return unknown
+		}
+		shares[part] = float64(partSlow) / float64(partAll)
+		slow, all = slow+partSlow, all+partAll
+	}
+	share := float64(slow) / float64(all)
+	_, spread := stat.Moments(shares)
+	margin := math.Sqrt(spread/(partsCertain-1)/partsCertain)*stat.TQuantile(.5+levelCertain/2, partsCertain-1) + 3/float64(all)
+	return slowness{share, share - margin, share + margin, slow}
+}
+
+// missed is the reason of a probe that failed for certain.
+func (c *certainty) missed() string {
+	return fmt.Sprintf("%.3g %% of the operations took longer than the limit on %s allows", 100*c.share, c.fails)
+}
