@@ -293,6 +293,10 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.crew.Watch(ctx, a.session.bench.Catalog.Sources, a.study.Service != nil && !a.study.Hosted)
 	a.under = a.crew.Hypervisor(ctx)
 	a.monitor.Open(ctx, a.record)
+	compare, err := a.crew.WatchClocks(ctx)
+	if err != nil {
+		return fault.Voids(err)
+	}
 	watched := a.crew // a growth may add others
 	for _, m := range watched {
 		m.Sampler.Begin(ctx, a.study.Measure.Interval)
@@ -313,12 +317,15 @@ func (a *attempt) drive(ctx context.Context) error {
 		load := guarded
 		guarded = func(ctx context.Context) error { return tiling{a}.amid(ctx, load) }
 	}
-	err := serve.Guard(ctx, a.session.services, guarded)
+	err = serve.Guard(ctx, a.session.services, guarded)
 	for _, m := range watched {
 		m.Sampler.End(ctx)
 	}
 	a.under.End(a.began)
 	a.energy.End(ctx)
+	if err == nil {
+		err = fault.Voids(compare(ctx))
+	}
 	return err
 }
 

@@ -112,20 +112,8 @@ type run struct {
 	begin *Barrier // nil begins at once
 }
 
-// solo runs a load on one machine, and compares its clock.
+// solo runs a load on one machine: in a worker of ours, or by the program of the workload.
 func (d *Driver) solo(ctx context.Context, r *run) error {
-	compare, err := watchClock(ctx, r.on.At.Machine)
-	if err != nil {
-		return err
-	}
-	if err := d.offer(ctx, r); err != nil {
-		return err
-	}
-	return compare(ctx)
-}
-
-// offer runs a load on one machine: in a worker of ours, or by the program of the workload.
-func (d *Driver) offer(ctx context.Context, r *run) error {
 	m := r.on
 	if m.Kind.Own {
 		at := agent.Env{Machine: m.At.Machine, Log: d.Log}

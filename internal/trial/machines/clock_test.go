@@ -1,4 +1,4 @@
-package drive
+package machines
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/platform"
-	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/workload"
 )
 
 // clocked is a machine whose clock differs from ours, each time by the next of its offsets.
@@ -38,7 +38,11 @@ func (c *clocked) Process(context.Context) (int, error)                         
 func (c *clocked) Pending() string                                              { return c.event }
 func (c *clocked) Disturb(context.Context) (values map[string]float64, _ error) { return nil, nil }
 
-func TestWatchClock(t *testing.T) {
+func alone(m platform.Machine) Set {
+	return Set{{At: Workspace{Machine: m}, Kind: workload.Kind{Name: "load"}}}
+}
+
+func TestWatchClocks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -54,7 +58,7 @@ func TestWatchClock(t *testing.T) {
 		{"migrated by the study", clocked{offsets: []time.Duration{0, time.Minute}, event: "migrate"}, ""},
 		{"no answer", clocked{offsets: []time.Duration{0}, broken: errors.New("gone")}, "read the clock of machine far: gone"},
 	} {
-		compare, err := watchClock(t.Context(), &c.at)
+		compare, err := alone(&c.at).WatchClocks(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -63,8 +67,12 @@ func TestWatchClock(t *testing.T) {
 			t.Errorf("%s gives %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := watchClock(t.Context(), &clocked{broken: errors.New("gone")}); err == nil {
+	if _, err := alone(&clocked{broken: errors.New("gone")}).WatchClocks(t.Context()); err == nil {
 		t.Error("a clock that cannot be read is accepted")
+	}
+	idle := Set{{At: Workspace{Machine: &clocked{broken: errors.New("gone")}}}}
+	if _, err := idle.WatchClocks(t.Context()); err != nil {
+		t.Errorf("a machine without a load: %v", err)
 	}
 }
 
@@ -75,7 +83,7 @@ func TestClocksPart(t *testing.T) {
 	first := clockReading{at: now}
 	for lost, void := range map[time.Duration]bool{500 * time.Millisecond: false, 700 * time.Millisecond: true, -700 * time.Millisecond: true} {
 		err := first.parts(clockReading{at: now.Add(time.Minute), offset: -lost}, "far")
-		if _, got := fault.IsVoid(err); got != void {
+		if got := err != nil; got != void {
 			t.Errorf("after %s of a minute: %v", lost, err)
 		}
 	}

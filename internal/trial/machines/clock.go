@@ -1,4 +1,4 @@
-package drive
+package machines
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"plimsoll/internal/platform"
-	"plimsoll/internal/trial/fault"
 )
 
 const (
@@ -22,23 +21,30 @@ type clockReading struct {
 	offset, uncertainty time.Duration
 }
 
-// watchClock reads the clock of a machine before a load. The returned function compares it after the load: a machine that was paused
-// meanwhile has timed too little, and what it says of its operations a second is too much.
-func watchClock(ctx context.Context, m platform.Machine) (compare func(context.Context) error, err error) {
-	c, ok := m.(platform.Clocked)
-	if !ok || countsInstructions(ctx, m) || disturbed(m) {
-		return func(context.Context) error { return nil }, nil
-	}
-	before, err := readClock(ctx, m.Name(), c)
-	if err != nil {
-		return nil, err
+// WatchClocks reads the clocks of the machines that bear a load, before it. The returned function compares them after it: a machine that was
+// paused meanwhile has timed too little, and what it says of its operations a second is too much. Its error is a reason to void the trial.
+func (c Set) WatchClocks(ctx context.Context) (compare func(context.Context) error, err error) {
+	before := map[*Member]clockReading{}
+	for _, m := range c {
+		at, clocked := m.At.Machine.(platform.Clocked)
+		if !m.Drives() || !clocked || countsInstructions(ctx, m.At.Machine) || disturbed(m.At.Machine) {
+			continue
+		}
+		if before[m], err = readClock(ctx, m.At.Machine.Name(), at); err != nil {
+			return nil, err
+		}
 	}
 	return func(ctx context.Context) error {
-		after, err := readClock(ctx, m.Name(), c)
-		if err != nil {
-			return err
+		for m, was := range before {
+			is, err := readClock(ctx, m.At.Machine.Name(), m.At.Machine.(platform.Clocked))
+			if err == nil {
+				err = was.parts(is, m.At.Machine.Name())
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return before.parts(after, m.Name())
+		return nil
 	}, nil
 }
 
@@ -78,6 +84,6 @@ func (r clockReading) parts(later clockReading, name string) error {
 	if gained > 0 {
 		did = "ran ahead"
 	}
-	return fault.Void("the clock of machine %s %s by %.3g s in %.3g s: the machine was paused, or a clock was set, so that nothing it timed can be believed",
+	return fmt.Errorf("the clock of machine %s %s by %.3g s in %.3g s: the machine was paused, or a clock was set, so that nothing it timed can be believed",
 		name, did, math.Abs(gained.Seconds()), elapsed.Seconds())
 }
