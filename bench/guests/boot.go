@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/platform"
 )
 
 // Guests boot this often, each init in turn, and so many stand idle at once.
@@ -195,6 +196,28 @@ func agentOf(ctx context.Context, g *qemu.Guest) (*remote.Machine, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return far, nil
+}
+
+// runInGuest boots a guest and runs a program in it. If the guest dies, the error has the end of its console.
+func runInGuest(ctx context.Context, shape hardware.Shape, o qemu.Options, argv []string) (r platform.Result, err error) {
+	g, err := qemu.Start(ctx, shape, o)
+	if err != nil {
+		return r, err
+	}
+	defer g.Stop(ctx) //nolint:errcheck // the results are there
+	far, err := agentOf(ctx, g)
+	if err != nil {
+		return r, err
+	}
+	defer far.Close() //nolint:errcheck // the results are there
+	if r, err = far.Run(ctx, platform.Command{Argv: argv}); err != nil {
+		console := bytes.TrimSpace(g.Console())
+		return r, fmt.Errorf("%w; the console says: %s", err, console[max(0, len(console)-2000):])
+	}
+	if r.Exit != 0 {
+		err = fmt.Errorf("%s in the guest ended with %d: %s%s", argv[0], r.Exit, r.Stdout, r.Stderr)
+	}
+	return r, err
 }
 
 // idling has guests stand idle, and adds up what they take of the host.

@@ -19,7 +19,6 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/platform"
 )
 
 // Cores is a benchmark of the policies for the threads of cores.
@@ -130,25 +129,10 @@ func (c Cores) inGuest(dir, spinner string, args []string) ([]byte, error) {
 	const others = 3 * 2                // windows of a turn
 	ctx, cancel := context.WithTimeout(context.Background(), 5*guestLimit+time.Duration(4*c.turns*others)*c.window)
 	defer cancel()
-	g, err := qemu.Start(ctx, hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 2 * cores, Sockets: 1, Cores: cores, Threads: 2}, Memory: hardware.Memory{Size: 1 << 30}}, qemu.Options{
+	shape := hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 2 * cores, Sockets: 1, Cores: cores, Threads: 2}, Memory: hardware.Memory{Size: 1 << 30}}
+	r, err := runInGuest(ctx, shape, qemu.Options{
 		Kernel: k, Initramfs: agent.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: hardware.TCG,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer g.Stop(ctx) //nolint:errcheck // the results are there
-	far, err := agentOf(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	defer far.Close() //nolint:errcheck // the results are there
-	r, err := far.Run(ctx, platform.Command{Argv: append([]string{"/spinner"}, args...)})
-	if err == nil && r.Exit != 0 {
-		err = fmt.Errorf("the load in the guest ended with %d: %s", r.Exit, r.Stderr)
-	} else if err != nil {
-		console := bytes.TrimSpace(g.Console())
-		err = fmt.Errorf("%w; the console says: %s", err, console[max(0, len(console)-2000):])
-	}
+	}, append([]string{"/spinner"}, args...))
 	return r.Stdout, err
 }
 

@@ -14,7 +14,6 @@ import (
 	"plimsoll/bench/measured"
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/platform"
 )
 
 // SoftDirty measures how long it takes to find and copy the pages that were written by the kernel's soft-dirty bits, for several sizes of
@@ -37,24 +36,12 @@ func SoftDirty() ([]measured.Result, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*guestLimit)
 	defer cancel()
-	g, err := qemu.Start(ctx, hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 2}, Memory: hardware.Memory{Size: 3 << 30}}, qemu.Options{
+	shape := hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 2}, Memory: hardware.Memory{Size: 3 << 30}}
+	r, err := runInGuest(ctx, shape, qemu.Options{
 		Kernel: k, Initramfs: agent.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: hardware.TCG,
-	})
+	}, []string{"/pages.test", "-test.run=TestTrack", "-test.bench=TakeWritten", "-test.benchtime=20x", "-test.v"})
 	if err != nil {
 		return nil, err
-	}
-	defer g.Stop(ctx) //nolint:errcheck // the results are there
-	far, err := agentOf(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	defer far.Close() //nolint:errcheck // the results are there
-	r, err := far.Run(ctx, platform.Command{Argv: []string{"/pages.test", "-test.run=TestTrack", "-test.bench=TakeWritten", "-test.benchtime=20x", "-test.v"}})
-	if err != nil {
-		return nil, err
-	}
-	if r.Exit != 0 {
-		return nil, fmt.Errorf("the benchmark in the guest ended with %d: %s%s", r.Exit, r.Stdout, r.Stderr)
 	}
 	if bytes.Contains(r.Stdout, []byte("SKIP")) {
 		return nil, fmt.Errorf("the kernel of the guest has no soft-dirty bits: %s", r.Stdout)

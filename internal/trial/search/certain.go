@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,23 +27,25 @@ const (
 // certainty looks at a probe while it runs, and ends it once it has surely passed or failed: far from the peak a fraction of the
 // operations tells on which side it is that a quantile needs.
 type certainty struct {
-	within []study.Limit
+	within []study.Limit // on quantiles
 	length time.Duration // of the probe
 	looked time.Duration // when it was looked at last
-	passes map[string]bool
-	fails  string // metric of the limit that is missed
-	share  float64
-	done   bool
+	passes bool          // all limits on quantiles are kept
+	fails  string        // metric of the limit that is missed
+	share  float64       // of slow operations, for that limit
 }
 
-// newCertainty is nil for a probe that must run to its end: without a limit on a quantile nothing is certain.
+// newCertainty is nil for a probe that must run to its end: response times decide nothing without a limit on a quantile, nor beside limits
+// of other kinds. Errors are held against theirs at the end of any probe.
 func newCertainty(within []study.Limit, length time.Duration) *certainty {
-	for _, limit := range within {
-		if _, ok := measure.QuantileOf(limit.Metric); !ok && limit.Metric != "errors" {
-			return nil
-		}
+	quantiles := slices.DeleteFunc(slices.Clone(within), func(l study.Limit) bool { return l.Metric == "errors" })
+	if len(quantiles) == 0 || slices.ContainsFunc(quantiles, func(l study.Limit) bool {
+		_, ok := measure.QuantileOf(l.Metric)
+		return !ok
+	}) {
+		return nil
 	}
-	return &certainty{within: within, length: length}
+	return &certainty{within: quantiles, length: length}
 }
 
 // enough is called after each interval of the probe.
@@ -52,43 +55,37 @@ func (c *certainty) enough(r *measure.Recorder) bool {
 	}
 	intervals := r.Intervals()
 	now := intervals[len(intervals)-1].To
-	if c.done || now < max(time.Duration(leastCertain*float64(c.length)), leastBrief) || now-c.looked < c.length/looksCertain {
-		return c.done
+	if c.passes || c.fails != "" {
+		return true
+	}
+	if now < max(time.Duration(leastCertain*float64(c.length)), leastBrief) || now-c.looked < c.length/looksCertain {
+		return false
 	}
 	c.looked = now
-	c.done = c.look(intervals, now)
-	return c.done
+	c.look(intervals, now)
+	return c.passes || c.fails != ""
 }
 
 // look compares the share of slow operations with what each limit allows.
-func (c *certainty) look(intervals []measure.Interval, now time.Duration) bool {
+func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 	counted := intervals[int(settling*float64(len(intervals))):]
-	passes := map[string]bool{}
-	quantiles := 0
+	kept := 0
 	for _, limit := range c.within {
-		q, ok := measure.QuantileOf(limit.Metric)
-		if !ok {
-			continue
-		}
-		quantiles++
+		q, _ := measure.QuantileOf(limit.Metric)
 		most := time.Duration(*limit.Max * 1e9)
 		if now < leastWaits*most {
-			return false
+			return
 		}
 		slow := slowShare(counted, classOf(limit.Metric), most)
 		switch {
 		case slow.low > clearlyMore*(1-q) && slow.count >= leastSlow:
 			c.fails, c.share = limit.Metric, slow.share
-			return true
+			return
 		case slow.high < clearlyFewer*(1-q):
-			passes[limit.Metric] = true
+			kept++
 		}
 	}
-	if quantiles == 0 || len(passes) < quantiles {
-		return false
-	}
-	c.passes = passes
-	return true
+	c.passes = kept == len(c.within)
 }
 
 // classOf is the class of operations that a quantile is of; empty for all.

@@ -66,7 +66,7 @@ func TestCertainty(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		sure := newCertainty(limitsOf("p99", limit), probe)
 		ended := watch(sure, offered(r, 500, c.times*limit/math.Log(100), 40))
-		if got := len(sure.passes) > 0; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
+		if got := sure.passes; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
 			t.Errorf("%s: passes %v, fails %q, ended after %s", c.name, got, sure.fails, ended)
 		}
 		if ended > 0 && (ended < 6*time.Second || ended > 15*time.Second) {
@@ -88,7 +88,7 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 		times := []float64{.9, 1.1}[seed%2]
 		sure := newCertainty(limitsOf("p95", limit), 20*time.Second)
 		watch(sure, offered(r, 200, times*limit/math.Log(20), 20))
-		if times < 1 && sure.fails != "" || times > 1 && len(sure.passes) > 0 {
+		if times < 1 && sure.fails != "" || times > 1 && sure.passes {
 			wrong++
 		}
 	}

@@ -104,7 +104,7 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder, sure *certai
 	}
 	for _, limit := range l.within {
 		if _, known := p.Values[limit.Metric]; !known {
-			if sure != nil && sure.passes[limit.Metric] {
+			if sure != nil && sure.passes {
 				continue
 			}
 			p.Reason, p.Limiting = fmt.Sprintf("the data cannot bear %s", limit.Metric), limit.Metric
