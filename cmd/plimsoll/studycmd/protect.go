@@ -98,7 +98,7 @@ func (c *commands) protectable(name string, named []string) ([]string, error) {
 		}
 	}
 	if len(idle) == 0 {
-		return nil, cli.Mistake(fmt.Errorf("all guests of study %s run its load, and their clocks would stop while they are paused: name a study whose load is in a group of its own, such as ft-fast-checkpoint", s.Name))
+		return nil, cli.Mistake(fmt.Errorf("all guests of study %s run its load, and their clocks would stop while they are paused: name one with the load in another group, such as ft-fast-checkpoint", s.Name))
 	}
 	if len(named) > 0 {
 		return named, nil
