@@ -66,7 +66,7 @@ func checkpointed(ctx context.Context, g *qemu.Guest, written int64) (m medians,
 	if err := sweep(conn, written); err != nil {
 		return m, err
 	}
-	p, _, err := qemu.Protect(ctx, g)
+	p, _, err := qemu.Protect(ctx, g, nil)
 	if err != nil {
 		return m, err
 	}

@@ -31,7 +31,7 @@ const (
 // Every fifth time it kills the standby before.
 func Kills(kills int, every time.Duration) ([]measured.Result, error) {
 	ctx := context.Background()
-	p, err := guest.Kind(local.Kind()).Open(ctx, parameter.Settings{"network": "true", "io_filter": "nbd", "cache": "writeback", "disk": "1GiB"}, 1)
+	p, err := guest.Kind(local.Kind(), platform.Kind{}).Open(ctx, parameter.Settings{"network": "true", "io_filter": "nbd", "cache": "writeback", "disk": "1GiB"}, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func atURL(open func(context.Context, live.Address) (management.Platform, error)
 func platforms() []platform.Kind {
 	return []platform.Kind{
 		local.Kind(),
-		guest.Kind(local.Kind()),
+		guest.Kind(local.Kind(), ssh.Kind()),
 		libvirt.Kind(),
 		vsphereplatform.Kind(),
 		ssh.Kind(),

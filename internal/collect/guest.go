@@ -32,7 +32,10 @@ func Guest() Source {
 				if err != nil {
 					return nil, err
 				}
-				values := map[string]float64{"guest.run": g.Run.Seconds(), "guest.ready": g.Ready.Seconds(), "guest.others": g.Others.Seconds()}
+				values := map[string]float64{}
+				if !g.Elsewhere {
+					values["guest.run"], values["guest.ready"], values["guest.others"] = g.Run.Seconds(), g.Ready.Seconds(), g.Others.Seconds()
+				}
 				if g.Exits >= 0 {
 					values["guest.exits"] = float64(g.Exits)
 				}

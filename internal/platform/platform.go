@@ -296,6 +296,8 @@ type GuestUsage struct {
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to its other threads: disk and network
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+	// Elsewhere is true of a guest that is on another host now: times are unknown.
+	Elsewhere bool
 	// VirtualTime is true of a guest whose clock counts instructions and not time.
 	VirtualTime bool
 	// ForcedIdle is the CPU time for which the other threads of cores had to be idle beside the guest, by core scheduling; nil where
@@ -312,7 +314,7 @@ type Checkpoints struct {
 	Held      time.Duration // from their begin until what the guest sent before left, summed over checkpoints
 	Copied    int64         // bytes of memory and of the state of devices
 	Failovers int64
-	Standby   int // process of the standby on this host; 0 while there is none
+	Standby   int // process of the standby on this host; 0 while there is none here
 }
 
 // Wired is a machine in plimsoll's own network, which counts its traffic.

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/guest/memcheck"
 	"plimsoll/internal/guest/netem"
+	"plimsoll/internal/guest/outpost"
 	"plimsoll/internal/hoststat"
 	"plimsoll/internal/hoststat/trace"
 	"plimsoll/internal/hoststat/watch"
@@ -45,6 +46,7 @@ func subprocesses(kinds func() []workload.Kind) map[string]subprocess {
 		watch.Command:     untilStopped(watch.Serve),
 		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
 		memcheck.Command:  memcheck.Serve,
+		outpost.Command:   outpost.Serve,
 		netem.Command:     func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return netem.Serve(in, out) },
 	}
 }

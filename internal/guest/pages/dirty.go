@@ -37,7 +37,7 @@ func (c *Copy) Track(pid int) (tracked bool, err error) {
 	if !marks() || swaps() {
 		return false, nil
 	}
-	start, err := mapped(pid, c.source)
+	start, err := mappedAt(pid, c.source)
 	if err != nil {
 		return false, err
 	}
@@ -83,8 +83,8 @@ func swaps() bool {
 	return err != nil || bytes.Count(text, []byte("\n")) > 1 // after its heading
 }
 
-// mapped is the address at which a process has mapped a file.
-func mapped(pid int, f *os.File) (start int64, err error) {
+// mappedAt is the address at which a process has mapped a file.
+func mappedAt(pid int, f *os.File) (start int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

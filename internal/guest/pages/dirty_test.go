@@ -95,7 +95,7 @@ func begin(t testing.TB, n int, track bool) *guest {
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	g.orders, g.answers = in, bufio.NewReader(out)
 	g.heard(t, "ready\n")
-	if g.copy, err = New(g.from, g.to); err != nil {
+	if g.copy, err = New(g.from, target(t, g.to)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.copy.Close() })
@@ -160,7 +160,7 @@ func TestTrack(t *testing.T) {
 		}
 	}
 	g.take(t)
-	g.copy.Commit()
+	committed(t, g.copy)
 	if !bytes.Equal(content(t, g.from), content(t, g.to)) {
 		t.Error("the copy differs")
 	}

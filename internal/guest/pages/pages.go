@@ -5,6 +5,7 @@ package pages
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/bits"
 	"os"
 	"runtime"
@@ -23,12 +24,24 @@ const chunk = 1024
 // mostThreads bounds the threads that compare: a few use all of the bandwidth of memory.
 const mostThreads = 8
 
-// Copy keeps a file equal to the memory of a guest, which is a file too. It finds the pages that changed by comparing, of all pages or, after
-// Track, of those that were written. It takes as much memory as the guest has touched, in addition to both files. It is not
+// Target has the copy of a guest's memory.
+type Target interface {
+	// Size is its number of bytes, and Touched are the pages that others have written.
+	Size() (int64, error)
+	Touched() ([]int, error)
+	// Put writes a page, which is valid until Put returns. Flush ends the pages of a commit.
+	Put(page int, data []byte) error
+	Flush() error
+	Close() error
+}
+
+// Copy keeps a target equal to the memory of a guest, which is a file. It finds the pages that changed by comparing, of all pages or, after
+// Track, of those that were written. It takes as much memory as the guest has touched, in addition to both. It is not
 // safe for concurrent use.
 type Copy struct {
 	source   *os.File
-	from, to []byte  // both files
+	from     []byte // the source
+	to       Target
 	mirror   []byte  // what was taken last
 	held     bitset  // pages of the mirror that may differ from zero
 	pending  bitset  // pages that were taken and not committed
@@ -36,47 +49,61 @@ type Copy struct {
 	whole    bool    // the next call of Take compares all pages
 }
 
-// New maps two files of the same size, whole pages.
-func New(from, to *os.File) (c *Copy, err error) {
+// New copies the memory of a guest, a file of whole pages, to a target of that size, which the copy closes.
+func New(from *os.File, to Target) (c *Copy, err error) {
+	c = &Copy{source: from, to: to}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+			c = nil
+		}
+	}()
 	size, err := sizeOf(from, to)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	c = &Copy{source: from, held: newBitset(size / Size)}
-	if c.pending, err = touched(to, size/Size); err != nil { // what another wrote there
-		return nil, err
+	c.held, c.pending = newBitset(size/Size), newBitset(size/Size)
+	others, err := to.Touched()
+	if err != nil {
+		return c, err
 	}
-	for _, m := range []struct {
-		into  *[]byte
-		fd    int
-		prot  int
-		flags int
-	}{
-		{&c.from, int(from.Fd()), unix.PROT_READ, unix.MAP_SHARED},
-		{&c.to, int(to.Fd()), unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED},
-		{&c.mirror, -1, unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE},
-	} {
-		if *m.into, err = unix.Mmap(m.fd, 0, size, m.prot, m.flags); err != nil {
-			return nil, errors.Join(fmt.Errorf("map the memory of a guest: %w", err), c.Close())
+	for _, page := range others {
+		if page < 0 || page >= size/Size {
+			return c, fmt.Errorf("copy the memory of a guest: its standby has written page %d of %d", page, size/Size)
 		}
+		c.pending.set(page)
+	}
+	if c.from, err = mapped(from, size, unix.PROT_READ); err != nil {
+		return c, err
+	}
+	if c.mirror, err = unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
+		return c, fmt.Errorf("reserve memory for a copy of a guest's: %w", err)
 	}
 	return c, nil
 }
 
-// sizeOf is the size of both files.
-func sizeOf(from, to *os.File) (int, error) {
+func mapped(f *os.File, size, access int) ([]byte, error) {
+	m, err := unix.Mmap(int(f.Fd()), 0, size, access, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the memory of a guest: %w", err)
+	}
+	return m, nil
+}
+
+// sizeOf is the size of both.
+func sizeOf(from *os.File, to Target) (int, error) {
 	a, err := from.Stat()
 	if err != nil {
 		return 0, err
 	}
-	b, err := to.Stat()
+	b, err := to.Size()
 	if err != nil {
 		return 0, err
 	}
-	if a.Size() != b.Size() || a.Size() == 0 || a.Size()%Size != 0 {
-		return 0, fmt.Errorf("copy the memory of a guest: %d bytes to %d: both must be as many whole pages", a.Size(), b.Size())
+	if a.Size() != b || b == 0 || b%Size != 0 {
+		return 0, fmt.Errorf("copy the memory of a guest: %d bytes to %d: both must be as many whole pages", a.Size(), b)
 	}
-	return int(a.Size()), nil
+	return int(b), nil
 }
 
 // Take takes the pages that changed since the last call, and returns their number. The guest must not run meanwhile.
@@ -187,31 +214,36 @@ func (c *Copy) compare(p part, written bitset) (changed int) {
 	return changed
 }
 
-// Commit writes all pages that were taken, and returns their number.
-func (c *Copy) Commit() (written int) {
-	c.pending.each(func(i int) {
-		copy(c.to[i*Size:][:Size], c.mirror[i*Size:][:Size])
+// Commit writes all pages that were taken, and returns their number. After an error the target has some of them.
+func (c *Copy) Commit() (written int, err error) {
+	for i := range c.pending.all() {
+		if err := c.to.Put(i, c.mirror[i*Size:][:Size]); err != nil {
+			return written, err
+		}
 		written++
-	})
+	}
+	if err := c.to.Flush(); err != nil {
+		return written, err
+	}
 	for w := range c.pending {
 		c.pending[w].Store(0)
 	}
-	return written
+	return written, nil
 }
 
-// Close gives the mappings back.
+// Close gives the mappings back, and closes the target.
 func (c *Copy) Close() (err error) {
 	if c.marked != nil {
 		err = c.marked.close()
 		c.marked = nil
 	}
-	for _, m := range []*[]byte{&c.from, &c.to, &c.mirror} {
+	for _, m := range []*[]byte{&c.from, &c.mirror} {
 		if *m != nil {
 			err = errors.Join(err, unix.Munmap(*m))
 			*m = nil
 		}
 	}
-	return err
+	return errors.Join(err, c.to.Close())
 }
 
 // parallel runs a function on some threads at once.
@@ -238,11 +270,15 @@ func (b bitset) setRange(first, end int) {
 	}
 }
 
-// each calls a function for all numbers, in order.
-func (b bitset) each(do func(i int)) {
-	for w := range b {
-		for v := b[w].Load(); v != 0; v &= v - 1 {
-			do(64*w + bits.TrailingZeros64(v))
+// all are the numbers, in order.
+func (b bitset) all() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w := range b {
+			for v := b[w].Load(); v != 0; v &= v - 1 {
+				if !yield(64*w + bits.TrailingZeros64(v)) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestCopy(t *testing.T) {
 	for _, n := range []int{1, 63, 65, 5 * chunk / 2} {
 		from, to := memory(t, n), memory(t, n)
 		write(t, to, n-1, []byte("left by another"))
-		c, err := New(from, to)
+		c, err := New(from, target(t, to))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestCopy(t *testing.T) {
 			if random.IntN(3) == 0 {
 				continue // an attempt that failed: its pages are written later
 			}
-			if got := c.Commit(); got != len(pending) || !bytes.Equal(content(t, to), want) {
+			if got, err := c.Commit(); err != nil || got != len(pending) || !bytes.Equal(content(t, to), want) {
 				t.Fatalf("%d pages, round %d: wrote %d of %d; the copy is right: %v", n, round, got, len(pending), bytes.Equal(content(t, to), want))
 			}
 			clear(pending)
@@ -107,12 +107,12 @@ func TestUntouchedMemory(t *testing.T) {
 	const n = 16 * chunk
 	from, to := memory(t, n), memory(t, n)
 	write(t, from, 3*chunk, []byte("data"))
-	c, err := New(from, to)
+	c, err := New(from, target(t, to))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close() //nolint:errcheck // the files end with the test
-	if got, err := c.Take(); err != nil || got != 1 || c.Commit() != 1 {
+	if got, err := c.Take(); err != nil || got != 1 || committed(t, c) != 1 {
 		t.Errorf("%d pages, %v", got, err)
 	}
 	for _, f := range []*os.File{from, to} {
@@ -130,7 +130,11 @@ func TestFilesThatDoNotFit(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = odd.Close() })
 	for _, two := range [][2]*os.File{{memory(t, 1), memory(t, 2)}, {memory(t, 0), memory(t, 0)}, {odd, odd}} {
-		if _, err := New(two[0], two[1]); err == nil {
+		to, err := OpenFile(two[1])
+		if err == nil {
+			_, err = New(two[0], to)
+		}
+		if err == nil {
 			t.Errorf("%v are copied", two)
 		}
 	}
@@ -142,7 +146,7 @@ func BenchmarkTake(b *testing.B) {
 	for page := range n {
 		write(b, from, page, bytes.Repeat([]byte{1}, Size))
 	}
-	c, err := New(from, to)
+	c, err := New(from, target(b, to))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,4 +157,24 @@ func BenchmarkTake(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// target makes a file a target.
+func target(t testing.TB, f *os.File) Target {
+	t.Helper()
+	to, err := OpenFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// committed commits, and returns the number of pages.
+func committed(t testing.TB, c *Copy) int {
+	t.Helper()
+	n, err := c.Commit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

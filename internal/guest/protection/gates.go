@@ -7,19 +7,20 @@ import (
 
 	"plimsoll/internal/guest/diskserver"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/relay"
 	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/nbd"
 )
 
 // gates are those through which all leaves the guest. The disk is the first that commits: whoever hears of a write finds it there.
-func (g Guest) gates() (all []qemu.Gate) {
+func (g Guest) gates(current *qemu.Guest) (all []qemu.Gate) {
 	if g.Disk != nil {
 		all = append(all, diskGate{g.Disk})
 	}
 	if g.Plug != nil {
 		all = append(all, networkGate{g.Plug})
 	}
-	return append(all, g.Channel)
+	return append(all, channelGate{g.Channel, current})
 }
 
 // pass lets go all that is buffered.
@@ -88,3 +89,31 @@ func (g networkGate) Commit(context.Context) error {
 	g.plug.Release()
 	return nil
 }
+
+// channelGate buffers what the guest tells the lab.
+type channelGate struct {
+	channel *relay.Guarded
+	guest   *qemu.Guest
+}
+
+func (g channelGate) Ready(ctx context.Context) error {
+	if err := g.channel.Ready(ctx); err != nil {
+		return err
+	}
+	err := g.guest.Quiet(ctx)
+	if err != nil {
+		g.channel.Resumed()
+	}
+	return err
+}
+
+func (g channelGate) Resumed() { g.channel.Resumed() }
+
+func (g channelGate) Mark(ctx context.Context) error {
+	if err := g.guest.Drain(ctx); err != nil {
+		return err
+	}
+	return g.channel.Mark(ctx)
+}
+
+func (g channelGate) Commit(ctx context.Context) error { return g.channel.Commit(ctx) }

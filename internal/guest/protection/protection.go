@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/diskserver"
+	"plimsoll/internal/guest/outpost"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/relay"
 	"plimsoll/internal/guest/vswitch"
@@ -19,6 +20,7 @@ import (
 type Guest struct {
 	Every   time.Duration // for which the guest runs between two checkpoints
 	QEMU    *qemu.Guest
+	Other   *outpost.Host // has the standby while the guest is on this host; nil: this host has it
 	Channel *relay.Guarded
 	Plug    *vswitch.Plug      // nil without a network
 	Disk    *diskserver.Server // with epochs; nil without a disk to write
@@ -98,23 +100,31 @@ func (p *Protection) After(g *qemu.Guest) <-chan struct{} {
 func (p *Protection) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.pair == nil:
+	if p.pair == nil {
 		return "none now: " + p.costs.Failure
-	case p.pair.Tracked():
-		return fmt.Sprintf("checkpoints each %s, changed pages by soft-dirty bits", p.guest.Every)
 	}
-	return fmt.Sprintf("checkpoints each %s, changed pages by comparison", p.guest.Every)
+	found := "comparison"
+	if p.pair.Tracked() {
+		found = "soft-dirty bits"
+	}
+	text := fmt.Sprintf("checkpoints each %s, changed pages by %s", p.guest.Every, found)
+	if on := p.pair.Standby().Host(); on != nil {
+		text += ", to host " + on.Machine.Name()
+	}
+	if on := p.current.Host(); on != nil {
+		text += ", from host " + on.Machine.Name()
+	}
+	return text
 }
 
-// Standby is the process of the standby; 0 while there is none.
-func (p *Protection) Standby() int {
+// Protected reports whether there is a standby, and its process on this host; 0 on another.
+func (p *Protection) Protected() (is bool, process int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pair == nil {
-		return 0
+		return false, 0
 	}
-	return p.pair.Standby().PID()
+	return true, p.pair.Standby().PID()
 }
 
 // Costs are the costs so far.
@@ -189,7 +199,11 @@ func (p *Protection) protect(ctx context.Context) error {
 	if p.guest.Plug != nil {
 		p.guest.Plug.Second()
 	}
-	pair, c, err := qemu.Protect(ctx, current, p.guest.gates()...)
+	on := p.guest.Other
+	if current.Host() != nil {
+		on = nil
+	}
+	pair, c, err := qemu.Protect(ctx, current, on, p.guest.gates(current)...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/outpost"
 	"plimsoll/internal/guest/qmp"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	BootTimeout time.Duration
 	// Incoming starts a guest that waits for an incoming migration.
 	Incoming bool
+	// On is another host to start it on; nil for this one.
+	On *outpost.Host
 }
 
 // Guest is a running guest.
@@ -90,6 +93,9 @@ func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.On != nil {
+		return startFar(ctx, s, w, o)
 	}
 	g := &Guest{options: o, wiring: w, facts: Facts{Version: version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
 	if err := g.begin(ctx, s); err != nil {
@@ -171,7 +177,7 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 		return late, fmt.Errorf("the guest did not open its channel in %v: %s", time.Since(begun).Round(time.Millisecond), g.process.complaint())
 	}
 	g.process.wait(limit)
-	return late, fmt.Errorf("QEMU ended while the guest booted (%v): %s", g.process.cmd.ProcessState, g.process.complaint())
+	return late, fmt.Errorf("QEMU ended while the guest booted (%s): %s", g.process.how(), g.process.complaint())
 }
 
 func (g *Guest) bootTimeout() time.Duration {
@@ -193,7 +199,7 @@ func portOpened(e qmp.Event) bool {
 func (g *Guest) Err() error {
 	select {
 	case <-g.process.ended:
-		return fmt.Errorf("guest %s has ended (%v): %s", g.Name(), g.process.cmd.ProcessState, g.process.complaint())
+		return fmt.Errorf("guest %s has ended (%s): %s", g.Name(), g.process.how(), g.process.complaint())
 	default:
 		return nil
 	}
@@ -227,8 +233,16 @@ func (g *Guest) Inspect() inspect.Process {
 	return p
 }
 
-// PID is the process id of QEMU.
-func (g *Guest) PID() int { return g.process.cmd.Process.Pid }
+// PID is the process id of QEMU on this host; 0 on another.
+func (g *Guest) PID() int {
+	if g.process.far != nil {
+		return 0
+	}
+	return g.process.cmd.Process.Pid
+}
+
+// Host is the other host that the guest is on; nil on this one.
+func (g *Guest) Host() *outpost.Host { return g.options.On }
 
 // Console is the output of the guest's kernel: head, tail, and the number of bytes omitted
 // between them.
@@ -242,6 +256,9 @@ func (g *Guest) Complaints() (text string, features int) {
 // Channel dials the control channel, the guest's virtio port. It serves one connection at a
 // time.
 func (g *Guest) Channel(ctx context.Context) (net.Conn, error) {
+	if g.process.far != nil {
+		return g.process.far.Channel(ctx)
+	}
 	path := g.wiring.Channel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		var d net.Dialer

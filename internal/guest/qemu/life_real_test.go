@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/outpost"
 	"plimsoll/internal/load/loadtest"
 )
 
@@ -27,6 +28,13 @@ const helperOptions = "PLIMSOLL_TEST_GUEST"
 func TestMain(m *testing.M) {
 	if text := os.Getenv(helperOptions); text != "" {
 		os.Exit(helper(text))
+	}
+	if len(os.Args) == 2 && os.Args[1] == outpost.Command {
+		if err := outpost.Serve(nil, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if behaviour, fake := fakeBehaviour(); fake {
 		os.Exit(beQEMU(behaviour))

@@ -11,21 +11,25 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"plimsoll/internal/guest/outpost"
 )
 
 // process is a running QEMU.
 type process struct {
-	cmd     *exec.Cmd
+	cmd     *exec.Cmd     // nil on another host
+	far     *outpost.QEMU // nil on this host
 	console *log
 	errors  *complaints
-	ended   chan struct{} // closed once QEMU has exited and its output is read
+	ended   <-chan struct{} // closed once QEMU has exited and its output is read
 	err     error         // how it exited; valid once ended
 }
 
 // launch starts QEMU, with files from descriptor 3 on. The parent-death signal is tied to the
 // thread that started QEMU, so that thread is kept until QEMU has exited.
 func launch(binary string, args []string, console *log, files ...*os.File) (*process, error) {
-	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: make(chan struct{})}
+	ended := make(chan struct{})
+	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: ended}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = p.console, p.errors, files
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CEPH_ARGS=") }) // of the user: they would lead to another cluster
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -38,7 +42,7 @@ func launch(binary string, args []string, console *log, files ...*os.File) (*pro
 			return
 		}
 		p.err = p.cmd.Wait()
-		close(p.ended)
+		close(ended)
 	}()
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start QEMU: %w", err)
@@ -46,7 +50,19 @@ func launch(binary string, args []string, console *log, files ...*os.File) (*pro
 	return p, nil
 }
 
+// how says how it ended.
+func (p *process) how() string {
+	if p.far != nil {
+		return p.far.How()
+	}
+	return fmt.Sprint(p.cmd.ProcessState)
+}
+
 func (p *process) kill() {
+	if p.far != nil {
+		p.far.Kill()
+		return
+	}
 	_ = p.cmd.Process.Kill() // it may have exited already
 	<-p.ended
 }

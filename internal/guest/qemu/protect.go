@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/guest/hardware"
-	"plimsoll/internal/guest/pages"
-	"plimsoll/internal/guest/qmp"
+	"plimsoll/internal/guest/outpost"
 )
 
 // Protected is a running guest with a standby: a QEMU that takes over at the last checkpoint of the guest's memory and devices. Gates hold
@@ -23,8 +22,7 @@ import (
 type Protected struct {
 	primary, standby *Guest
 	gates            []Gate
-	memory           *pages.Copy
-	tracked          bool   // by the kernel's soft-dirty bits
+	memory           copier
 	devices          []byte // their state at the last checkpoint
 }
 
@@ -66,15 +64,15 @@ func newMemory(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// Protect starts a standby for a running guest with shared memory, and takes the first checkpoint. There must be a gate for all that leaves
-// the guest.
-func Protect(ctx context.Context, g *Guest, gates ...Gate) (p *Protected, first Checkpoint, err error) {
+// Protect starts a standby for a running guest with shared memory, on another host or, if that is nil, on this one, and takes the first
+// checkpoint. There must be a gate for all that leaves the guest.
+func Protect(ctx context.Context, g *Guest, on *outpost.Host, gates ...Gate) (p *Protected, first Checkpoint, err error) {
 	wrong := func(err error) error { return fmt.Errorf("protect guest %s: %w", g.Name(), err) }
 	if err := protectable(g); err != nil {
 		return nil, first, wrong(err)
 	}
 	o := g.options
-	o.Incoming = true
+	o.Incoming, o.On = true, on
 	standby, err := Start(ctx, g.shape, o)
 	if err != nil {
 		return nil, first, wrong(err)
@@ -86,32 +84,26 @@ func Protect(ctx context.Context, g *Guest, gates ...Gate) (p *Protected, first 
 			p = nil
 		}
 	}()
-	if p.memory, err = pages.New(g.memory, standby.memory); err != nil {
-		return p, first, err
-	}
-	if p.tracked, err = p.memory.Track(g.PID()); err != nil {
+	if p.memory, err = copies(ctx, g, standby); err != nil {
 		return p, first, err
 	}
 	capabilities := map[string]any{"capabilities": []capability{{"events", true}, {"x-ignore-shared", true}}}
-	for _, m := range []*qmp.Monitor{g.monitor, standby.monitor} {
-		if err := m.Execute(ctx, "migrate-set-capabilities", capabilities, nil); err != nil {
-			return p, first, err
-		}
-	}
-	if err := g.monitor.Execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": maxBandwidth}, nil); err != nil {
+	if err := standby.monitor.Execute(ctx, "migrate-set-capabilities", capabilities, nil); err != nil {
 		return p, first, err
 	}
-	if _, err := p.memory.Take(); err != nil { // most of it, while the guest runs
+	if _, err := p.memory.Take(ctx); err != nil { // most of it, while the guest runs
 		return p, first, err
 	}
-	p.memory.Commit()
+	if err := p.memory.Commit(ctx); err != nil {
+		return p, first, err
+	}
 	first, err = p.Checkpoint(ctx)
 	return p, first, err
 }
 
 // protectable is the reason why a guest cannot be protected.
 func protectable(g *Guest) error {
-	if g.memory == nil {
+	if !g.shape.Memory.Shared {
 		return errors.New("its memory is not shared")
 	}
 	if len(g.shape.Persistent) > 0 {
@@ -126,7 +118,7 @@ func protectable(g *Guest) error {
 }
 
 // Tracked reports whether the kernel's soft-dirty bits name the pages that changed. Otherwise all pages are compared.
-func (p *Protected) Tracked() bool { return p.tracked }
+func (p *Protected) Tracked() bool { return p.memory.Tracked() }
 
 // Standby is the QEMU that waits.
 func (p *Protected) Standby() *Guest { return p.standby }
@@ -146,7 +138,9 @@ func (p *Protected) Checkpoint(ctx context.Context) (c Checkpoint, err error) {
 	if err != nil {
 		return c, fmt.Errorf("take a checkpoint of guest %s: %w", p.primary.Name(), err)
 	}
-	p.memory.Commit()
+	if err := p.memory.Commit(ctx); err != nil {
+		return c, fmt.Errorf("commit a checkpoint of guest %s: %w", p.primary.Name(), err)
+	}
 	p.devices = devices
 	for _, g := range p.gates {
 		if err := g.Commit(ctx); err != nil {
@@ -187,7 +181,7 @@ func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err
 	}
 	c.Devices, c.State = time.Since(from), len(devices)
 	from = time.Now()
-	c.Pages, err = p.memory.Take()
+	c.Pages, err = p.memory.Take(ctx)
 	c.Search = time.Since(from)
 	return devices, c, err
 }
@@ -199,7 +193,27 @@ func readDevices(ctx context.Context, g *Guest) ([]byte, error) {
 	if err := g.monitor.Execute(ctx, "xen-save-devices-state", into, nil); err != nil {
 		return nil, fmt.Errorf("read the state of the devices: %w", err)
 	}
+	if g.process.far != nil {
+		return g.process.far.Devices(ctx)
+	}
 	return io.ReadAll(io.NewSectionReader(g.devices, 0, math.MaxInt64))
+}
+
+// Quiet waits until the guest has read all that was sent to its channel, and Drain until all that a stopped guest has sent is here. Only on
+// another host is there a way between.
+func (g *Guest) Quiet(ctx context.Context) error {
+	if g.process.far == nil {
+		return nil
+	}
+	return g.process.far.Quiet(ctx)
+}
+
+// Drain is explained at Quiet.
+func (g *Guest) Drain(ctx context.Context) error {
+	if g.process.far == nil {
+		return nil
+	}
+	return g.process.far.Drain(ctx)
 }
 
 // Fence kills the guest, so that it never runs beside the standby.
@@ -224,19 +238,27 @@ func resume(ctx context.Context, g *Guest, devices []byte) error {
 	if err := g.monitor.Execute(ctx, "migrate-incoming", map[string]any{"uri": "unix:" + path}, nil); err != nil {
 		return err
 	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Write(devices)
-	if err := errors.Join(err, conn.Close()); err != nil {
+	if err := feed(ctx, g, path, devices); err != nil {
 		return err
 	}
 	if err := finished(ctx, g.monitor, since); err != nil {
 		return err
 	}
 	return g.monitor.Execute(ctx, "cont", nil, nil)
+}
+
+// feed gives QEMU the state of its devices, for which it listens.
+func feed(ctx context.Context, g *Guest, path string, devices []byte) error {
+	if g.process.far != nil {
+		return g.process.far.Feed(ctx, devices)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(devices)
+	return errors.Join(err, conn.Close())
 }
 
 // End ends the standby. The guest goes on without protection.

@@ -26,7 +26,7 @@ func protected(t *testing.T, r rig, cpus int, sweeps string) (*Guest, *Protected
 			t.Fatal(got, err)
 		}
 	}
-	p, _, err := Protect(t.Context(), g)
+	p, _, err := Protect(t.Context(), g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func failsOver(t *testing.T, r rig, cpus int) {
 		if now := l.sweep(t); now < before {
 			t.Errorf("the guest was at sweep %d to %d, and is at %d", before, after, now)
 		}
-		if p, _, err = Protect(t.Context(), g); err != nil {
+		if p, _, err = Protect(t.Context(), g, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,10 +187,12 @@ func TestCheckpoint(t *testing.T) {
 	if err := g.monitor.Execute(t.Context(), "stop", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.memory.Take(); err != nil {
+	if _, err := p.memory.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.memory.Commit()
+	if err := p.memory.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if !bytes.Equal(ram(t, g.memory), ram(t, p.standby.memory)) {
 		t.Error("the memory of the standby is another")
 	}
@@ -239,7 +241,7 @@ func TestProtectable(t *testing.T) {
 		"can be written": {memory: os.Stdin, shape: hardware.Shape{Disks: []hardware.Disk{{Name: "programs", ReadOnly: true}, {Name: "data"}}}},
 		"has an NVDIMM":  {memory: os.Stdin, shape: hardware.Shape{Persistent: []hardware.Persistent{{Name: "pmem"}}}},
 	} {
-		if _, _, err := Protect(t.Context(), g); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Protect(t.Context(), g, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -46,7 +47,7 @@ func (g *Guest) quit(ctx context.Context) {
 // clear kills QEMU and removes the guest's files.
 func (g *Guest) clear() error {
 	err := g.clearProcess()
-	if g.wiring.Dir != g.options.Dir {
+	if g.wiring.Dir != g.options.Dir && g.options.On == nil {
 		err = errors.Join(err, os.RemoveAll(g.wiring.Dir))
 	}
 	return err
@@ -64,7 +65,9 @@ func (g *Guest) clearProcess() (err error) {
 	}
 	if m := g.monitor; m != nil {
 		g.monitor = nil
-		err = errors.Join(err, m.Close())
+		if closed := m.Close(); !errors.Is(closed, net.ErrClosed) { // with the connection to another host
+			err = errors.Join(err, closed)
+		}
 	}
 	return err
 }

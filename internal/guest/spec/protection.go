@@ -2,8 +2,13 @@ package spec
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"time"
+
+	"plimsoll/internal/guest/coresched"
+	"plimsoll/internal/parameter"
 )
 
 // ByCheckpoints begins the level of a protection, before its interval.
@@ -34,7 +39,7 @@ func (g Guest) MostMemory() int64 {
 	if HugePages[g.HugePages] != 0 {
 		memory = 0 // the host has set huge pages aside already
 	}
-	if every, _ := g.Checkpoints(); every > 0 {
+	if every, _ := g.Checkpoints(); every > 0 { // on this host too with a standby elsewhere, to which the guest may go and come back
 		memory *= protectedMemory
 	}
 	if g.OverFabric() {
@@ -43,8 +48,32 @@ func (g Guest) MostMemory() int64 {
 	return memory
 }
 
+// StandbyHost is where the standby is, as settings of platform ssh; nil on this host.
+func (g Guest) StandbyHost() (parameter.Settings, error) {
+	if g.Standby == "" {
+		return nil, nil
+	}
+	s := parameter.Settings{"host": g.Standby}
+	if user, host, found := strings.Cut(g.Standby, "@"); found {
+		s["user"], s["host"] = user, host
+	}
+	if host, port, err := net.SplitHostPort(s["host"]); err == nil {
+		s["host"], s["port"] = host, port
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, fmt.Errorf("standby %q: %q is not a port", g.Standby, port)
+		}
+	}
+	if s["host"] == "" || strings.HasPrefix(s["host"], "-") {
+		return nil, fmt.Errorf("standby %q: must be HOST, or USER@HOST:PORT", g.Standby)
+	}
+	return s, nil
+}
+
 // checkProtection refuses settings that no checkpoint covers.
 func (g Guest) checkProtection() error {
+	if _, err := g.StandbyHost(); err != nil {
+		return err
+	}
 	if every, err := g.Checkpoints(); err != nil || every == 0 {
 		return nil
 	}
@@ -58,6 +87,8 @@ func (g Guest) checkProtection() error {
 		{g.Nodes > 1, "no checkpoint covers the memory of several NUMA nodes: omit nodes"},
 		{HugePages[g.HugePages] != 0, "no checkpoint covers huge pages: omit huge_pages"},
 		{g.HostNodes != "" && g.HostNodes != Unset, "no checkpoint covers memory on chosen nodes of the host: omit host_nodes"},
+		{g.Standby != "" && g.Pin != "" && g.Pin != Unset, "CPUs of this host are not those of the standby's: omit pin, or standby"},
+		{g.Standby != "" && (g.Scheduler != "" || g.Sharing != "" && g.Sharing != string(coresched.Default)), "scheduling on this host is not that of the standby's: omit scheduler and core_scheduling, or standby"},
 		{g.VirtualTime > 0, "no checkpoint covers virtual time: omit virtual_time"},
 	} {
 		if c.wrong {

@@ -31,6 +31,7 @@ type Guest struct {
 	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
 	IOFilter    string             `name:"io_filter" doc:"I/O path between disk and file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters"`
 	Protection  string             `name:"protection" doc:"standby that takes over at the last checkpoint of the guest: none, or checkpoint:INTERVAL, as in checkpoint:100ms; needs io_filter: nbd"`
+	Standby     string             `name:"standby" doc:"other host for the standby, by ssh: HOST, or USER@HOST:PORT; empty is this host"`
 	Fabric      string             `name:"fabric" doc:"fabric between the guest and its disk, which another guest exports: NVMe over TCP, or over RDMA by soft-RoCE; needs network: true" choices:"none,tcp,rdma"`
 	Pmem        parameter.Bytes    `name:"pmem" doc:"size of a virtual NVDIMM; 0 is none"`
 	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`

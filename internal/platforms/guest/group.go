@@ -28,6 +28,7 @@ type testbed struct {
 	network  *vswitch.Switch
 	capacity *capacity.Capacity
 	host     *host
+	others   *others
 	images   *images
 
 	making sync.Mutex // held to create what VMs share
@@ -36,14 +37,14 @@ type testbed struct {
 // folderPrefix begins the names of the folders of VMs, by which they are found.
 const folderPrefix = "plimsoll-guest-"
 
-func newTestbed(s supply.Supply, g spec.Guest, on platform.Kind) (*testbed, error) {
+func newTestbed(s supply.Supply, g spec.Guest, on, other platform.Kind) (*testbed, error) {
 	home, err := folder.New(folderPrefix, 0o711) // the daemons of a cluster in it are those of an ordinary user
 	if err != nil {
 		return nil, err
 	}
 	t := &testbed{
 		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
-		host: &host{kind: on},
+		host: &host{kind: on}, others: &others{kind: other},
 	}
 	t.images = newImages(t.host.machine)
 	if t.vms, err = group.New(machineName, t.taking(g), t.afford); err != nil {
@@ -99,6 +100,9 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 	if err != nil {
 		return nil, err
 	}
+	if _, err := t.others.host(ctx, settings); err != nil {
+		return nil, err
+	}
 	return t.vms.Members(ctx, g, t.taking(settings))
 }
 
@@ -117,5 +121,5 @@ func (t *testbed) Close() error {
 	defer cancel()
 	err := t.vms.End(ctx)
 	t.network.Close()
-	return errors.Join(err, t.host.close(), t.home.Remove())
+	return errors.Join(err, t.others.close(), t.host.close(), t.home.Remove())
 }

@@ -15,7 +15,7 @@ import (
 // What cannot be is refused before anything boots, with the group that asked for it.
 func TestGroupsAreChecked(t *testing.T) {
 	s := kind().Defaults.(spec.Guest)
-	b, err := newTestbed(supply.Supply{}, s, local.Kind())
+	b, err := newTestbed(supply.Supply{}, s, local.Kind(), platform.Kind{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"plimsoll/internal/guest/coresched"
@@ -24,8 +25,9 @@ import (
 const studyFolder = spec.Scratch + "/study"
 
 // Kind is the platform as the catalog lists it. The host is the platform of this
-// host, where the Ceph cluster of a study runs that has the VMs' disks.
-func Kind(host platform.Kind) platform.Kind {
+// host, where the Ceph cluster of a study runs that has the VMs' disks; the other that of
+// another host, for standbys.
+func Kind(host, other platform.Kind) platform.Kind {
 	defaults := spec.Guest{
 		VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
 		Backing: spec.AutoBacking, Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
@@ -49,12 +51,12 @@ func Kind(host platform.Kind) platform.Kind {
 			return g.Possible("")
 		},
 		Sweep: func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
-		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
+		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			g := defaults
 			if err := parameter.Decode(&g, settings); err != nil {
 				return nil, err
 			}
-			return open(g, host)
+			return open(ctx, g, host, other)
 		},
 	}
 }
@@ -62,7 +64,7 @@ func Kind(host platform.Kind) platform.Kind {
 // goodbye is how long the VMs may take to power off.
 const goodbye = 20 * time.Second
 
-func open(g spec.Guest, host platform.Kind) (*testbed, error) {
+func open(ctx context.Context, g spec.Guest, host, other platform.Kind) (*testbed, error) {
 	if _, err := g.Shape(machineName); err != nil {
 		return nil, err
 	}
@@ -78,7 +80,14 @@ func open(g spec.Guest, host platform.Kind) (*testbed, error) {
 	if err := s.HasFabric(g.Fabric); err != nil {
 		return nil, err
 	}
-	return newTestbed(s, g, host)
+	t, err := newTestbed(s, g, host, other)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.others.host(ctx, g); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
 }
 
 // Scratch is a folder on the disk for workloads.

@@ -52,7 +52,7 @@ func (c *client) Run(ctx context.Context, k platform.Command) (platform.Result, 
 func unbooted(t *testing.T, g spec.Guest) (*testbed, *client) {
 	t.Helper()
 	c := &client{images: "[]"}
-	b, err := newTestbed(supply.Supply{}, g, platform.Kind{Open: func(context.Context, parameter.Settings, uint64) (platform.Platform, error) { return hosting{c}, nil }})
+	b, err := newTestbed(supply.Supply{}, g, platform.Kind{Open: func(context.Context, parameter.Settings, uint64) (platform.Platform, error) { return hosting{c}, nil }}, platform.Kind{})
 	if err != nil {
 		t.Fatal(err)
 	}

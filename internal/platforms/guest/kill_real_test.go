@@ -41,7 +41,7 @@ func TestALab(t *testing.T) {
 	s := kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	small(&s)
-	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s, local.Kind())
+	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s, local.Kind(), platform.Kind{})
 	if err != nil {
 		t.Fatal(err)
 	}

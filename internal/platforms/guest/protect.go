@@ -21,6 +21,9 @@ func (s *slot) protect(ctx context.Context, i *instance) error {
 	if i.spec.Network {
 		g.Plug = s.plug
 	}
+	if g.Other, err = s.bed.others.host(ctx, i.spec); err != nil {
+		return err
+	}
 	g.Moved = func(ctx context.Context, now *qemu.Guest) error { return s.moved(ctx, i, now) }
 	i.protection, err = protection.Begin(ctx, g)
 	return err
@@ -32,6 +35,10 @@ func (s *slot) moved(ctx context.Context, i *instance, now *qemu.Guest) error {
 	i.past = i.seen
 	i.mu.Unlock()
 	i.qemu.Store(now)
+	if now.Host() != nil {
+		s.bed.capacity.Stopped(s.number)
+		return nil
+	}
 	s.bed.capacity.Started(s.number, now.PID())
 	return i.schedule(ctx)
 }
@@ -42,14 +49,18 @@ func (i *instance) checkpoints() *platform.Checkpoints {
 		return nil
 	}
 	c := i.protection.Costs()
+	_, standby := i.protection.Protected()
 	return &platform.Checkpoints{
-		Taken: int64(c.Checkpoints), Paused: c.Pause, Held: c.Held, Copied: c.Pages*pages.Size + c.State, Failovers: int64(c.Failovers), Standby: i.protection.Standby(),
+		Taken: int64(c.Checkpoints), Paused: c.Pause, Held: c.Held, Copied: c.Pages*pages.Size + c.State, Failovers: int64(c.Failovers), Standby: standby,
 	}
 }
 
 // level is the protection in effect.
 func (i *instance) level() string {
-	if i.protection == nil || i.protection.Standby() == 0 {
+	if i.protection == nil {
+		return spec.Unset
+	}
+	if is, _ := i.protection.Protected(); !is {
 		return spec.Unset
 	}
 	return i.spec.Protection

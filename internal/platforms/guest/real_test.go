@@ -31,7 +31,7 @@ func booted(t *testing.T, change func(*spec.Guest)) *testbed {
 	if change != nil {
 		change(&s)
 	}
-	b, err := newTestbed(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache}, s, local.Kind())
+	b, err := newTestbed(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache}, s, local.Kind(), platform.Kind{})
 	if err != nil {
 		t.Fatal(err)
 	}

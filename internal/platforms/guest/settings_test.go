@@ -16,7 +16,7 @@ import (
 )
 
 // kind is the platform with this host.
-func kind() platform.Kind { return Kind(local.Kind()) }
+func kind() platform.Kind { return Kind(local.Kind(), platform.Kind{}) }
 
 func TestShape(t *testing.T) {
 	base := kind().Defaults.(spec.Guest)

@@ -1,0 +1,62 @@
+package pages
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is a file that is a target.
+type File struct {
+	file *os.File
+	data []byte
+}
+
+// OpenFile makes a file of whole pages a target. Closing that leaves the file open.
+func OpenFile(f *os.File) (*File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() == 0 || info.Size()%Size != 0 {
+		return nil, fmt.Errorf("copy the memory of a guest to %d bytes: they must be whole pages", info.Size())
+	}
+	data, err := mapped(f, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE)
+	return &File{f, data}, err
+}
+
+// Size is that of the file.
+func (f *File) Size() (int64, error) { return int64(len(f.data)), nil }
+
+// Touched are the pages that have data.
+func (f *File) Touched() ([]int, error) {
+	data, err := touched(f.file, len(f.data)/Size)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(data.all()), nil
+}
+
+// Put writes a page.
+func (f *File) Put(page int, data []byte) error {
+	if page < 0 || page >= len(f.data)/Size || len(data) != Size {
+		return fmt.Errorf("write %d bytes as page %d of %d of a guest", len(data), page, len(f.data)/Size)
+	}
+	copy(f.data[page*Size:][:Size], data)
+	return nil
+}
+
+// Flush does nothing: a page is there when it was put.
+func (f *File) Flush() error { return nil }
+
+// Close ends the mapping.
+func (f *File) Close() error {
+	data := f.data
+	f.data = nil
+	if data == nil {
+		return nil
+	}
+	return unix.Munmap(data)
+}

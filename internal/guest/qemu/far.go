@@ -1,0 +1,109 @@
+package qemu
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/outpost"
+	"plimsoll/internal/guest/qmp"
+)
+
+// Lease is how long a QEMU on another host may run without an answer of this process.
+const Lease = 2 * time.Second
+
+// startFar starts a standby on another host, which must have the same QEMU. Its sockets are joined with those of this host, and the files
+// that it reads are copied there.
+func startFar(ctx context.Context, s hardware.Shape, w hardware.Wiring, o Options) (*Guest, error) {
+	g := &Guest{shape: s, options: o, wiring: w, facts: Facts{Version: w.Version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
+	if err := g.beginFar(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start guest %s on host %s: %w", s.Name, o.On.Machine.Name(), err), g.clear())
+	}
+	return g, nil
+}
+
+func (g *Guest) beginFar(ctx context.Context) (err error) {
+	host := g.options.On
+	if err := Matches(ctx, host, g.options.Binary); err != nil {
+		return err
+	}
+	if g.wiring.Accelerator == hardware.KVM {
+		if err := host.Has(ctx, "/dev/kvm"); err != nil {
+			return fmt.Errorf("it has no KVM, which the guest uses here: %w", err)
+		}
+	}
+	folder, err := host.Folder(ctx)
+	if err != nil {
+		return err
+	}
+	g.wiring.Dir = path.Join(folder, "guest-"+rand.Text()[:8])
+	far, relays := g.shape, map[string]string{}
+	relay := func(name, socket string) string {
+		relays[name] = socket
+		return outpost.Socket(g.wiring.Dir, name)
+	}
+	far.Disks, far.NICs = slices.Clone(far.Disks), slices.Clone(far.NICs)
+	w := g.wiring
+	for _, file := range []*string{&w.Kernel, &w.Initramfs} {
+		if *file, err = host.Bring(ctx, *file); err != nil {
+			return err
+		}
+	}
+	for i := range far.Disks {
+		d := &far.Disks[i]
+		if d.Backing == hardware.BackingNBD {
+			d.Socket = relay(fmt.Sprint("disk", i), d.Socket)
+		} else if d.Path, err = host.Bring(ctx, d.Path); err != nil {
+			return err
+		}
+	}
+	for i := range far.NICs {
+		far.NICs[i].Socket = relay(fmt.Sprint("net", i), far.NICs[i].Socket)
+	}
+	if g.facts.Arguments, err = far.Args(w); err != nil {
+		return err
+	}
+	return g.bootFar(ctx, relays)
+}
+
+// Matches reports whether another host has the QEMU of this one: empty for the one in PATH.
+func Matches(ctx context.Context, host *outpost.Host, binary string) error {
+	binary, own, err := find(ctx, binary)
+	if err != nil {
+		return err
+	}
+	text, err := host.Version(ctx, filepath.Base(binary))
+	if err != nil {
+		return err
+	}
+	version, err := hardware.ParseVersion(text)
+	if err == nil && version != own {
+		err = fmt.Errorf("host %s has QEMU %s and this host %s, and the state of devices fits the same release alone: install it there", host.Machine.Name(), version, own)
+	}
+	return err
+}
+
+// bootFar starts QEMU there.
+func (g *Guest) bootFar(ctx context.Context, relays map[string]string) error {
+	begun := time.Now()
+	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
+	defer cancel()
+	p := &process{console: &log{}, errors: &complaints{}}
+	order := outpost.Order{Binary: filepath.Base(g.options.Binary), Args: g.facts.Arguments, Dir: g.wiring.Dir, Memory: g.shape.Memory.Size, Lease: Lease}
+	far, err := g.options.On.Start(limit, order, relays, outpost.Output{Console: p.console, Complaints: p.errors})
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, p.complaint())
+	}
+	p.far, p.ended, g.process = far, far.Ended(), p
+	if g.monitor, err = qmp.New(limit, far.Monitor()); err != nil {
+		return fmt.Errorf("%w: %s", err, p.complaint())
+	}
+	g.facts.Boot.Seconds = time.Since(begun).Seconds()
+	return nil
+}
