@@ -15,6 +15,8 @@ import (
 type killed struct {
 	kills int
 	every time.Duration
+	// standby is another host for the standby, by ssh; empty for this one.
+	standby string
 }
 
 // killing reads flags, which are for the benchmark where its name stands before them.
@@ -22,6 +24,7 @@ func killing() (k killed, err error) {
 	f := flag.NewFlagSet("protection", flag.ContinueOnError)
 	f.IntVar(&k.kills, "kills", 100, "kills of the guest's QEMU")
 	f.DurationVar(&k.every, "every", 100*time.Millisecond, "interval of checkpoints")
+	f.StringVar(&k.standby, "standby", "", "other host for the standby, by ssh: USER@HOST")
 	if len(os.Args) < 3 || os.Args[1] != "protection" || !strings.HasPrefix(os.Args[2], "-") {
 		return k, nil
 	}
@@ -35,4 +38,4 @@ func killing() (k killed, err error) {
 	return k, nil
 }
 
-func (k killed) run() ([]measured.Result, error) { return guests.Kills(k.kills, k.every) }
+func (k killed) run() ([]measured.Result, error) { return guests.Kills(k.kills, k.every, k.standby) }

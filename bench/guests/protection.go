@@ -8,15 +8,18 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
 	"plimsoll/bench/measured"
 	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platforms/guest"
 	"plimsoll/internal/platforms/local"
+	"plimsoll/internal/platforms/ssh"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/postgresql"
 )
@@ -28,15 +31,15 @@ const (
 )
 
 // Kills kills the QEMU of a protected guest so often while a client in another guest writes numbers to PostgreSQL in it, at random instants.
-// Every fifth time it kills the standby before.
-func Kills(kills int, every time.Duration) ([]measured.Result, error) {
+// Every fifth time it kills the standby before. With another host, the guest goes there and back.
+func Kills(kills int, every time.Duration, other string) ([]measured.Result, error) {
 	ctx := context.Background()
-	p, err := guest.Kind(local.Kind(), platform.Kind{}).Open(ctx, parameter.Settings{"network": "true", "io_filter": "nbd", "cache": "writeback", "disk": "1GiB"}, 1)
+	p, err := guest.Kind(local.Kind(), ssh.Kind()).Open(ctx, parameter.Settings{"network": "true", "io_filter": "nbd", "cache": "writeback", "disk": "1GiB"}, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close() //nolint:errcheck // the results are there
-	server, err := member(ctx, p, "server", parameter.Settings{"memory": "384MiB", "protection": "checkpoint:" + every.String()})
+	server, err := member(ctx, p, "server", parameter.Settings{"memory": "384MiB", "protection": "checkpoint:" + every.String(), "standby": other})
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +60,14 @@ func Kills(kills int, every time.Duration) ([]measured.Result, error) {
 		return nil, err
 	}
 	c := campaign{victim: server.(victim), writer: w, random: rand.New(rand.NewPCG(1, 2))}
+	if other != "" {
+		far, err := elsewhere(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		defer far.Close() //nolint:errcheck // the results are there
+		c.other = far.Machine()
+	}
 	for n := range kills {
 		if err := c.kill(ctx, n%5 == 4); err != nil {
 			return nil, fmt.Errorf("kill %d of %d: %w", n+1, kills, err)
@@ -112,9 +123,10 @@ type campaign struct {
 	victim  victim
 	writer  *guesttest.Writer
 	random  *rand.Rand
-	standby int             // that was there before the last kill
-	times   []time.Duration // from a kill to the first answer
-	moves   []time.Duration // from a kill until the guest runs again
+	other   platform.Machine // nil for none
+	standby platform.Place   // that was there before the last kill
+	times   []time.Duration  // from a kill to the first answer
+	moves   []time.Duration  // from a kill until the guest runs again
 }
 
 // kill kills the guest's QEMU at a random instant after it is protected, and waits for the first answer after that.
@@ -125,7 +137,7 @@ func (c *campaign) kill(ctx context.Context, standbyToo bool) error {
 		return err
 	}
 	if standbyToo {
-		if err := syscall.Kill(c.standby, syscall.SIGKILL); err != nil {
+		if err := c.end(ctx, c.standby); err != nil {
 			return err
 		}
 		if err := c.protected(ctx); err != nil {
@@ -135,16 +147,17 @@ func (c *campaign) kill(ctx context.Context, standbyToo bool) error {
 	timer := time.NewTimer(time.Duration(c.random.Int64N(int64(latestKill))))
 	defer timer.Stop()
 	<-timer.C
-	pid, err := c.victim.Process(ctx)
+	usage, err := c.victim.Given(ctx)
 	if err != nil {
 		return err
 	}
+	former := usage.Checkpoints.Guest
 	killed := time.Now()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := c.end(ctx, former); err != nil {
 		return err
 	}
 	for { // an answer may have been under way
-		if next, err := c.victim.Process(ctx); err != nil || next != pid {
+		if next, err := c.victim.Given(ctx); err != nil || next.Checkpoints.Guest != former {
 			break
 		}
 	}
@@ -154,13 +167,34 @@ func (c *campaign) kill(ctx context.Context, standbyToo bool) error {
 	return err
 }
 
+// end kills a process.
+func (c *campaign) end(ctx context.Context, at platform.Place) error {
+	if at.Host == "" {
+		return syscall.Kill(at.Process, syscall.SIGKILL)
+	}
+	r, err := c.other.Run(ctx, platform.Command{Argv: []string{"kill", "-9", strconv.Itoa(at.Process)}})
+	if err == nil && r.Exit != 0 {
+		err = fmt.Errorf("kill process %d on host %s: %s", at.Process, at.Host, r.Stderr)
+	}
+	return err
+}
+
+// elsewhere opens another host, as USER@HOST.
+func elsewhere(ctx context.Context, address string) (platform.Platform, error) {
+	settings, err := spec.Guest{Standby: address}.StandbyHost()
+	if err != nil {
+		return nil, err
+	}
+	return ssh.Kind().Open(ctx, settings, 0)
+}
+
 // protected waits until the guest has another standby than before.
 func (c *campaign) protected(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		usage, err := c.victim.Given(ctx)
-		if err == nil && usage.Checkpoints.Standby != 0 && usage.Checkpoints.Standby != c.standby { // no error of a QEMU that was killed meanwhile
+		if err == nil && usage.Checkpoints.Standby.Process != 0 && usage.Checkpoints.Standby != c.standby { // no error of a QEMU that was killed meanwhile
 			c.standby = usage.Checkpoints.Standby
 			return nil
 		}

@@ -314,7 +314,14 @@ type Checkpoints struct {
 	Held      time.Duration // from their begin until what the guest sent before left, summed over checkpoints
 	Copied    int64         // bytes of memory and of the state of devices
 	Failovers int64
-	Standby   int // process of the standby on this host; 0 while there is none here
+	Guest     Place // of the guest
+	Standby   Place // of the standby; without a process while there is none
+}
+
+// Place is where a guest runs.
+type Place struct {
+	Host    string // empty is this host
+	Process int    // there; 0 for none
 }
 
 // Wired is a machine in plimsoll's own network, which counts its traffic.

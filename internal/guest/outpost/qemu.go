@@ -37,7 +37,7 @@ type QEMU struct {
 	answers map[int]chan answer
 	channel net.Conn                // ours of the pair whose other end is the lab's
 	staged  func(page []byte) error // takes frames of pages; nil without a standby here
-	relays  []net.Conn
+	held    []net.Conn // that end with QEMU
 	ready   chan struct{}
 	started chan struct{}
 }
@@ -112,6 +112,7 @@ func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
 	if q.monitor, err = q.host.Machine.Dial(ctx, "unix", far(q.order.Dir, relayMonitor)); err != nil {
 		return err
 	}
+	q.hold(q.monitor)
 	for name, socket := range relays {
 		var d net.Dialer
 		here, err := d.DialContext(ctx, "unix", socket)
@@ -122,13 +123,31 @@ func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
 		if err != nil {
 			return errors.Join(err, here.Close())
 		}
-		q.relays = append(q.relays, here, there)
+		q.hold(here, there)
 		go join(here, there)
 	}
 	if err := q.wire.send(kindBegin); err != nil {
 		return err
 	}
 	return q.wait(ctx, q.started)
+}
+
+// hold closes connections when QEMU has ended.
+func (q *QEMU) hold(conns ...net.Conn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = append(q.held, conns...)
+	select {
+	case <-q.ended:
+		q.release()
+	default:
+	}
+}
+
+func (q *QEMU) release() {
+	for _, conn := range q.held {
+		_ = conn.Close()
+	}
 }
 
 // wait waits for what the keeper does next.
@@ -273,11 +292,7 @@ func (q *QEMU) over(how string) {
 		c <- answer{err: errors.New(q.how)}
 	}
 	clear(q.answers)
-	for _, conn := range append(q.relays, q.monitor, q.channel) {
-		if conn != nil {
-			_ = conn.Close()
-		}
-	}
+	q.release()
 	q.stop()
 }
 
@@ -375,6 +390,7 @@ func (q *QEMU) Channel(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.hold(ours)
 	q.mu.Lock()
 	q.channel = ours
 	q.mu.Unlock()

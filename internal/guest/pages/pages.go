@@ -39,14 +39,14 @@ type Target interface {
 // Track, of those that were written. It takes as much memory as the guest has touched, in addition to both. It is not
 // safe for concurrent use.
 type Copy struct {
-	source   *os.File
-	from     []byte // the source
-	to       Target
-	mirror   []byte  // what was taken last
-	held     bitset  // pages of the mirror that may differ from zero
-	pending  bitset  // pages that were taken and not committed
-	marked   *marked // nil where all pages are compared
-	whole    bool    // the next call of Take compares all pages
+	source  *os.File
+	from    []byte // the source
+	to      Target
+	mirror  []byte  // what was taken last
+	held    bitset  // pages of the mirror that may differ from zero
+	pending bitset  // pages that were taken and not committed
+	marked  *marked // nil where all pages are compared
+	whole   bool    // the next call of Take compares all pages
 }
 
 // New copies the memory of a guest, a file of whole pages, to a target of that size, which the copy closes.

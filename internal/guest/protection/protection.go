@@ -117,14 +117,14 @@ func (p *Protection) String() string {
 	return text
 }
 
-// Protected reports whether there is a standby, and its process on this host; 0 on another.
-func (p *Protection) Protected() (is bool, process int) {
+// Standby is nil while there is none.
+func (p *Protection) Standby() *qemu.Guest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pair == nil {
-		return false, 0
+		return nil
 	}
-	return true, p.pair.Standby().PID()
+	return p.pair.Standby()
 }
 
 // Costs are the costs so far.

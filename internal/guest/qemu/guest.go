@@ -238,6 +238,14 @@ func (g *Guest) PID() int {
 	if g.process.far != nil {
 		return 0
 	}
+	return g.Process()
+}
+
+// Process is the process id of QEMU on its host.
+func (g *Guest) Process() int {
+	if g.process.far != nil {
+		return g.process.far.PID()
+	}
 	return g.process.cmd.Process.Pid
 }
 

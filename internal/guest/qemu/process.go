@@ -22,7 +22,7 @@ type process struct {
 	console *log
 	errors  *complaints
 	ended   <-chan struct{} // closed once QEMU has exited and its output is read
-	err     error         // how it exited; valid once ended
+	err     error           // how it exited; valid once ended
 }
 
 // launch starts QEMU, with files from descriptor 3 on. The parent-death signal is tied to the

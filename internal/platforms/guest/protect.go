@@ -49,18 +49,27 @@ func (i *instance) checkpoints() *platform.Checkpoints {
 		return nil
 	}
 	c := i.protection.Costs()
-	_, standby := i.protection.Protected()
 	return &platform.Checkpoints{
-		Taken: int64(c.Checkpoints), Paused: c.Pause, Held: c.Held, Copied: c.Pages*pages.Size + c.State, Failovers: int64(c.Failovers), Standby: standby,
+		Taken: int64(c.Checkpoints), Paused: c.Pause, Held: c.Held, Copied: c.Pages*pages.Size + c.State, Failovers: int64(c.Failovers),
+		Guest: placeOf(i.qemu.Load()), Standby: placeOf(i.protection.Standby()),
 	}
+}
+
+// placeOf is where a guest runs.
+func placeOf(g *qemu.Guest) (p platform.Place) {
+	if g == nil {
+		return p
+	}
+	if on := g.Host(); on != nil {
+		p.Host = on.Machine.Name()
+	}
+	p.Process = g.Process()
+	return p
 }
 
 // level is the protection in effect.
 func (i *instance) level() string {
-	if i.protection == nil {
-		return spec.Unset
-	}
-	if is, _ := i.protection.Protected(); !is {
+	if i.protection == nil || i.protection.Standby() == nil {
 		return spec.Unset
 	}
 	return i.spec.Protection

@@ -43,7 +43,7 @@ func guardedBy(t *testing.T, m *machine, before int) (standby int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, standby := i.protection.Protected(); standby != 0 && standby != before {
+		if standby := placeOf(i.protection.Standby()).Process; standby != 0 && standby != before {
 			return standby
 		}
 		if time.Now().After(limit) {

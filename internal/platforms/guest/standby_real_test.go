@@ -34,12 +34,12 @@ func isOn(t *testing.T, m *machine, other bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is, standby := i.protection.Protected()
-		if here := i.qemu.Load().Host() == nil; is && here != other && (standby == 0) == here {
+		standby := i.protection.Standby()
+		if here := i.qemu.Load().Host() == nil; standby != nil && here != other && (standby.Host() != nil) == here {
 			return
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("the guest runs on %v, protection %v, standby %d: %+v", i.qemu.Load().Host(), is, standby, i.protection.Costs())
+			t.Fatalf("the guest runs on %v, standby %+v: %+v", i.qemu.Load().Host(), placeOf(standby), i.protection.Costs())
 		}
 	}
 }
