@@ -228,7 +228,7 @@ func (k *keeper) do(v verb, argument []byte) (answer []byte, err error) {
 		}
 	case verbTouched:
 		var touched []int
-		touched, err = k.target.Touched()
+		touched, _, err = k.target.Touched()
 		answer = numbers(touched)
 	case verbFlush: // they are there
 	case verbTrack:

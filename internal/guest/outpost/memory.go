@@ -48,15 +48,18 @@ func eachPage(payload []byte, put func(page int, data []byte) error) (err error)
 // stream is a target at the other end of a wire.
 type stream struct {
 	wire    *wire
-	size    int64
+	size    int64 // bytes
 	touched func() ([]int, error)
 	flushed func() error // the other end has all pages
 	pages   []byte       // to be sent
 }
 
-func (s *stream) Size() (int64, error)    { return s.size, nil }
-func (s *stream) Touched() ([]int, error) { return s.touched() }
-func (s *stream) Close() error            { return nil }
+func (s *stream) Touched() (written []int, of int, err error) {
+	written, err = s.touched()
+	return written, int(s.size / pages.Size), err
+}
+
+func (s *stream) Close() error { return nil }
 
 func (s *stream) Put(page int, data []byte) error {
 	if s.pages = appendPage(s.pages, page, data); len(s.pages) < batch {

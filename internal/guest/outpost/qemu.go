@@ -21,6 +21,7 @@ type QEMU struct {
 	host    *Host
 	order   Order
 	wire    *wire
+	asked   questions
 	monitor net.Conn
 	pid     int
 
@@ -29,23 +30,15 @@ type QEMU struct {
 
 	mu      sync.Mutex
 	how     string
-	begun   bool      // the keeper may start QEMU
-	exited  bool      // the keeper has ended, and QEMU with it
-	fenced  bool      // no beat is answered any more
-	beat    time.Time // when the last beat came that was answered
-	asked   int
-	answers map[int]chan answer
+	begun   bool                    // the keeper may start QEMU
+	exited  bool                    // the keeper has ended, and QEMU with it
+	fenced  bool                    // no beat is answered any more
+	beat    time.Time               // when the last beat came that was answered
 	channel net.Conn                // ours of the pair whose other end is the lab's
 	staged  func(page []byte) error // takes frames of pages; nil without a standby here
-	held    []net.Conn // that end with QEMU
+	held    connections
 	ready   chan struct{}
 	started chan struct{}
-}
-
-// answer is that to a question.
-type answer struct {
-	payload []byte
-	err     error
 }
 
 // Output gets what QEMU prints.
@@ -63,7 +56,7 @@ func (h *Host) Start(ctx context.Context, o Order, relays map[string]string, to 
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	lab, in := io.Pipe()
 	q := &QEMU{
-		host: h, order: o, wire: &wire{out: in}, ended: make(chan struct{}), answers: map[int]chan answer{},
+		host: h, order: o, wire: &wire{out: in}, ended: make(chan struct{}),
 		beat: time.Now(), ready: make(chan struct{}), started: make(chan struct{}),
 	}
 	q.stop = func() {
@@ -112,7 +105,7 @@ func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
 	if q.monitor, err = q.host.Machine.Dial(ctx, "unix", far(q.order.Dir, relayMonitor)); err != nil {
 		return err
 	}
-	q.hold(q.monitor)
+	q.held.add(q.monitor)
 	for name, socket := range relays {
 		var d net.Dialer
 		here, err := d.DialContext(ctx, "unix", socket)
@@ -123,31 +116,13 @@ func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
 		if err != nil {
 			return errors.Join(err, here.Close())
 		}
-		q.hold(here, there)
+		q.held.add(here, there)
 		go join(here, there)
 	}
 	if err := q.wire.send(kindBegin); err != nil {
 		return err
 	}
 	return q.wait(ctx, q.started)
-}
-
-// hold closes connections when QEMU has ended.
-func (q *QEMU) hold(conns ...net.Conn) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.held = append(q.held, conns...)
-	select {
-	case <-q.ended:
-		q.release()
-	default:
-	}
-}
-
-func (q *QEMU) release() {
-	for _, conn := range q.held {
-		_ = conn.Close()
-	}
 }
 
 // wait waits for what the keeper does next.
@@ -210,7 +185,7 @@ func (q *QEMU) take(kind kind, payload []byte, to Output) (err error) {
 	case kindBeat:
 		q.extend(payload)
 	case kindAnswer, kindRefusal:
-		return q.answered(kind, payload)
+		return q.asked.answered(kind, payload)
 	case kindEnded:
 		q.over(string(payload))
 	default:
@@ -263,10 +238,7 @@ func (q *QEMU) lost(err error) {
 	if q.how == "" {
 		q.how = fmt.Sprintf("the connection to its keeper on host %s ended: %v", q.host.Machine.Name(), err)
 	}
-	for _, c := range q.answers {
-		c <- answer{err: errors.New(q.how)}
-	}
-	clear(q.answers)
+	q.asked.end(q.how)
 	exited, how := q.exited, q.how
 	q.mu.Unlock()
 	if exited {
@@ -288,61 +260,16 @@ func (q *QEMU) over(how string) {
 		q.how = how
 	}
 	close(q.ended)
-	for _, c := range q.answers {
-		c <- answer{err: errors.New(q.how)}
-	}
-	clear(q.answers)
-	q.release()
+	q.asked.end(q.how)
+	q.held.close()
 	q.stop()
-}
-
-// answered passes an answer on.
-func (q *QEMU) answered(k kind, payload []byte) error {
-	id, rest, err := take(payload)
-	if err != nil {
-		return err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if c := q.answers[id]; c != nil {
-		delete(q.answers, id)
-		a := answer{payload: rest}
-		if k == kindRefusal {
-			a = answer{err: errors.New(string(rest))}
-		}
-		c <- a
-	}
-	return nil
-}
-
-// ask asks the keeper.
-func (q *QEMU) ask(ctx context.Context, v verb, argument []byte) ([]byte, error) {
-	reply := make(chan answer, 1)
-	q.mu.Lock()
-	if q.fenced && v != verbKill {
-		defer q.mu.Unlock()
-		return nil, errors.New(q.how)
-	}
-	q.asked++
-	id := q.asked
-	q.answers[id] = reply
-	q.mu.Unlock()
-	if err := q.wire.send(kindAsk, number(id), []byte{byte(v)}, argument); err != nil {
-		return nil, errors.Join(err, q.Err())
-	}
-	select {
-	case a := <-reply:
-		if a.err != nil {
-			return nil, fmt.Errorf("host %s: %w", q.host.Machine.Name(), a.err)
-		}
-		return a.payload, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // Monitor is the connection to QEMU's monitor.
 func (q *QEMU) Monitor() net.Conn { return q.monitor }
+
+// Host is the host that it is on.
+func (q *QEMU) Host() *Host { return q.host }
 
 // PID is its process there.
 func (q *QEMU) PID() int { return q.pid }
@@ -390,7 +317,7 @@ func (q *QEMU) Channel(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.hold(ours)
+	q.held.add(ours)
 	q.mu.Lock()
 	q.channel = ours
 	q.mu.Unlock()

@@ -27,7 +27,7 @@ func (q *QEMU) Copy(ctx context.Context, to pages.Target) (s *Source, err error)
 			s = nil
 		}
 	}()
-	touched, err := to.Touched()
+	touched, _, err := to.Touched()
 	if err != nil {
 		return s, err
 	}

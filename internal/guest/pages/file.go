@@ -27,16 +27,14 @@ func OpenFile(f *os.File) (*File, error) {
 	return &File{f, data}, err
 }
 
-// Size is that of the file.
-func (f *File) Size() (int64, error) { return int64(len(f.data)), nil }
-
 // Touched are the pages that have data.
-func (f *File) Touched() ([]int, error) {
-	data, err := touched(f.file, len(f.data)/Size)
+func (f *File) Touched() (written []int, of int, err error) {
+	of = len(f.data) / Size
+	data, err := touched(f.file, of)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return slices.Collect(data.all()), nil
+	return slices.Collect(data.all()), of, nil
 }
 
 // Put writes a page.

@@ -26,9 +26,8 @@ const mostThreads = 8
 
 // Target has the copy of a guest's memory.
 type Target interface {
-	// Size is its number of bytes, and Touched are the pages that others have written.
-	Size() (int64, error)
-	Touched() ([]int, error)
+	// Touched are the pages that others have written, of all that it has.
+	Touched() (written []int, of int, err error)
 	// Put writes a page, which is valid until Put returns. Flush ends the pages of a commit.
 	Put(page int, data []byte) error
 	Flush() error
@@ -58,18 +57,22 @@ func New(from *os.File, to Target) (c *Copy, err error) {
 			c = nil
 		}
 	}()
-	size, err := sizeOf(from, to)
+	written, all, err := to.Touched()
 	if err != nil {
 		return c, err
 	}
-	c.held, c.pending = newBitset(size/Size), newBitset(size/Size)
-	others, err := to.Touched()
+	info, err := from.Stat()
 	if err != nil {
 		return c, err
 	}
-	for _, page := range others {
-		if page < 0 || page >= size/Size {
-			return c, fmt.Errorf("copy the memory of a guest: its standby has written page %d of %d", page, size/Size)
+	size := all * Size
+	if info.Size() != int64(size) || size == 0 {
+		return c, fmt.Errorf("copy the memory of a guest: %d bytes to %d: both must be as many whole pages", info.Size(), size)
+	}
+	c.held, c.pending = newBitset(all), newBitset(all)
+	for _, page := range written {
+		if page < 0 || page >= all {
+			return c, fmt.Errorf("copy the memory of a guest: its standby has written page %d of %d", page, all)
 		}
 		c.pending.set(page)
 	}
@@ -88,22 +91,6 @@ func mapped(f *os.File, size, access int) ([]byte, error) {
 		return nil, fmt.Errorf("map the memory of a guest: %w", err)
 	}
 	return m, nil
-}
-
-// sizeOf is the size of both.
-func sizeOf(from *os.File, to Target) (int, error) {
-	a, err := from.Stat()
-	if err != nil {
-		return 0, err
-	}
-	b, err := to.Size()
-	if err != nil {
-		return 0, err
-	}
-	if a.Size() != b || b == 0 || b%Size != 0 {
-		return 0, fmt.Errorf("copy the memory of a guest: %d bytes to %d: both must be as many whole pages", a.Size(), b)
-	}
-	return int(b), nil
 }
 
 // Take takes the pages that changed since the last call, and returns their number. The guest must not run meanwhile.

@@ -100,7 +100,11 @@ func (g channelGate) Ready(ctx context.Context) error {
 	if err := g.channel.Ready(ctx); err != nil {
 		return err
 	}
-	err := g.guest.Quiet(ctx)
+	far := g.guest.Far()
+	if far == nil {
+		return nil
+	}
+	err := far.Quiet(ctx) // of what is on its way to the other host
 	if err != nil {
 		g.channel.Resumed()
 	}
@@ -110,8 +114,10 @@ func (g channelGate) Ready(ctx context.Context) error {
 func (g channelGate) Resumed() { g.channel.Resumed() }
 
 func (g channelGate) Mark(ctx context.Context) error {
-	if err := g.guest.Drain(ctx); err != nil {
-		return err
+	if far := g.guest.Far(); far != nil {
+		if err := far.Drain(ctx); err != nil {
+			return err
+		}
 	}
 	return g.channel.Mark(ctx)
 }

@@ -108,11 +108,11 @@ func (p *Protection) String() string {
 		found = "soft-dirty bits"
 	}
 	text := fmt.Sprintf("checkpoints each %s, changed pages by %s", p.guest.Every, found)
-	if on := p.pair.Standby().Host(); on != nil {
-		text += ", to host " + on.Machine.Name()
+	if far := p.pair.Standby().Far(); far != nil {
+		text += ", to host " + far.Host().Machine.Name()
 	}
-	if on := p.current.Host(); on != nil {
-		text += ", from host " + on.Machine.Name()
+	if far := p.current.Far(); far != nil {
+		text += ", from host " + far.Host().Machine.Name()
 	}
 	return text
 }
@@ -200,7 +200,7 @@ func (p *Protection) protect(ctx context.Context) error {
 		p.guest.Plug.Second()
 	}
 	on := p.guest.Other
-	if current.Host() != nil {
+	if current.Far() != nil {
 		on = nil
 	}
 	pair, c, err := qemu.Protect(ctx, current, on, p.guest.gates(current)...)

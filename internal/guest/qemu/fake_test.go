@@ -141,7 +141,7 @@ func TestStartAndStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := os.Stat(filepath.Join(g.Dir(), "disk-d.img"))
+	i, err := os.Stat(filepath.Join(g.wiring.Dir, "disk-d.img"))
 	if err != nil || i.Size() != mib {
 		t.Errorf("the disk's file: %v, %v", i, err)
 	}

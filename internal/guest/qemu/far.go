@@ -22,14 +22,20 @@ const Lease = 2 * time.Second
 // that it reads are copied there.
 func startFar(ctx context.Context, s hardware.Shape, w hardware.Wiring, o Options) (*Guest, error) {
 	g := &Guest{shape: s, options: o, wiring: w, facts: Facts{Version: w.Version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
-	if err := g.beginFar(ctx); err != nil {
+	if err := (expatriate{g, o.On}).begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start guest %s on host %s: %w", s.Name, o.On.Machine.Name(), err), g.clear())
 	}
 	return g, nil
 }
 
-func (g *Guest) beginFar(ctx context.Context) (err error) {
-	host := g.options.On
+// expatriate is a guest that starts on another host.
+type expatriate struct {
+	*Guest
+	host *outpost.Host
+}
+
+func (g expatriate) begin(ctx context.Context) (err error) {
+	host := g.host
 	if err := Matches(ctx, host, g.options.Binary); err != nil {
 		return err
 	}
@@ -69,7 +75,7 @@ func (g *Guest) beginFar(ctx context.Context) (err error) {
 	if g.facts.Arguments, err = far.Args(w); err != nil {
 		return err
 	}
-	return g.bootFar(ctx, relays)
+	return g.boot(ctx, relays)
 }
 
 // Matches reports whether another host has the QEMU of this one: empty for the one in PATH.
@@ -89,14 +95,14 @@ func Matches(ctx context.Context, host *outpost.Host, binary string) error {
 	return err
 }
 
-// bootFar starts QEMU there.
-func (g *Guest) bootFar(ctx context.Context, relays map[string]string) error {
+// boot starts QEMU there.
+func (g expatriate) boot(ctx context.Context, relays map[string]string) error {
 	begun := time.Now()
 	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
 	defer cancel()
 	p := &process{console: &log{}, errors: &complaints{}}
 	order := outpost.Order{Binary: filepath.Base(g.options.Binary), Args: g.facts.Arguments, Dir: g.wiring.Dir, Memory: g.shape.Memory.Size, Lease: Lease}
-	far, err := g.options.On.Start(limit, order, relays, outpost.Output{Console: p.console, Complaints: p.errors})
+	far, err := g.host.Start(limit, order, relays, outpost.Output{Console: p.console, Complaints: p.errors})
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, p.complaint())
 	}

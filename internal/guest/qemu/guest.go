@@ -47,10 +47,9 @@ type Guest struct {
 	options Options
 	wiring  hardware.Wiring
 
-	process *process
-	monitor *qmp.Monitor
-	memory  *os.File // nil unless it is shared
-	devices *os.File // where QEMU writes their state; nil unless the memory is shared
+	process         *process
+	monitor         *qmp.Monitor
+	memory, devices *os.File // files that QEMU shares: its memory, and the state of its devices when asked for; nil unless memory is shared
 
 	snapshots sync.Mutex // one at a time
 
@@ -221,9 +220,6 @@ func (g *Guest) Facts() Facts {
 	return f
 }
 
-// Dir is the guest's folder, with its sockets and files.
-func (g *Guest) Dir() string { return g.wiring.Dir }
-
 // Inspect reads the actual hardware of the VM from QEMU and from the host's kernel.
 func (g *Guest) Inspect() inspect.Process {
 	p := inspect.Process{Name: g.Name(), PID: g.PID(), Monitor: g.monitor, Memory: g.shape.Memory.Size}
@@ -238,19 +234,11 @@ func (g *Guest) PID() int {
 	if g.process.far != nil {
 		return 0
 	}
-	return g.Process()
-}
-
-// Process is the process id of QEMU on its host.
-func (g *Guest) Process() int {
-	if g.process.far != nil {
-		return g.process.far.PID()
-	}
 	return g.process.cmd.Process.Pid
 }
 
-// Host is the other host that the guest is on; nil on this one.
-func (g *Guest) Host() *outpost.Host { return g.options.On }
+// Far is QEMU on another host; nil on this one.
+func (g *Guest) Far() *outpost.QEMU { return g.process.far }
 
 // Console is the output of the guest's kernel: head, tail, and the number of bytes omitted
 // between them.

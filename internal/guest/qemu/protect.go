@@ -199,23 +199,6 @@ func readDevices(ctx context.Context, g *Guest) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(g.devices, 0, math.MaxInt64))
 }
 
-// Quiet waits until the guest has read all that was sent to its channel, and Drain until all that a stopped guest has sent is here. Only on
-// another host is there a way between.
-func (g *Guest) Quiet(ctx context.Context) error {
-	if g.process.far == nil {
-		return nil
-	}
-	return g.process.far.Quiet(ctx)
-}
-
-// Drain is explained at Quiet.
-func (g *Guest) Drain(ctx context.Context) error {
-	if g.process.far == nil {
-		return nil
-	}
-	return g.process.far.Drain(ctx)
-}
-
 // Fence kills the guest, so that it never runs beside the standby.
 func (p *Protected) Fence() { p.primary.Kill() }
 

@@ -238,8 +238,8 @@ func TestCheckpoint(t *testing.T) {
 func TestProtectable(t *testing.T) {
 	for want, g := range map[string]*Guest{
 		"is not shared":  {},
-		"can be written": {memory: os.Stdin, shape: hardware.Shape{Disks: []hardware.Disk{{Name: "programs", ReadOnly: true}, {Name: "data"}}}},
-		"has an NVDIMM":  {memory: os.Stdin, shape: hardware.Shape{Persistent: []hardware.Persistent{{Name: "pmem"}}}},
+		"can be written": {shape: hardware.Shape{Memory: hardware.Memory{Shared: true}, Disks: []hardware.Disk{{Name: "programs", ReadOnly: true}, {Name: "data"}}}},
+		"has an NVDIMM":  {shape: hardware.Shape{Memory: hardware.Memory{Shared: true}, Persistent: []hardware.Persistent{{Name: "pmem"}}}},
 	} {
 		if _, _, err := Protect(t.Context(), g, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -183,7 +183,7 @@ func TestBootOneVCPU(t *testing.T) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
 	t.Logf("boot %+v, vCPU %+v, console %q, %d features", g.Facts().Boot, u.VCPUs[0], g.Console(), features)
-	pid, dir := g.PID(), g.Dir()
+	pid, dir := g.PID(), g.wiring.Dir
 	if err := l.conn.Close(); err != nil {
 		t.Error(err)
 	}

@@ -138,15 +138,15 @@ func (m *machine) Process(ctx context.Context) (pid int, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if on := i.qemu.Load().Host(); on != nil {
-		return 0, fmt.Errorf("%s is on host %s since its failover", described(m.Name()), on.Machine.Name())
+	if far := i.qemu.Load().Far(); far != nil {
+		return 0, fmt.Errorf("%s is on host %s since its failover", described(m.Name()), far.Host().Machine.Name())
 	}
 	return i.qemu.Load().PID(), nil
 }
 
 // given sums the CPU time of all processes that have run the VM since it booted.
 func (i *instance) given(ctx context.Context) (g platform.GuestUsage, err error) {
-	if i.qemu.Load().Host() != nil {
+	if i.qemu.Load().Far() != nil {
 		return platform.GuestUsage{Elsewhere: true, Exits: -1, Checkpoints: i.checkpoints()}, nil
 	}
 	u, err := i.qemu.Load().Inspect().Usage(ctx)

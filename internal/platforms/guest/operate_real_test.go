@@ -73,7 +73,11 @@ func TestSnapshot(t *testing.T) {
 			})
 			beside := filepath.Dir(m.slot.home.File(spec.DataImage))
 			if filter != spec.NoServer {
-				beside = m.running.qemu.Load().Dir()
+				own, err := filepath.Glob(filepath.Join(m.slot.home.Path, "guest-*"))
+				if err != nil || len(own) != 1 {
+					t.Fatalf("QEMU has the folders %q, %v", own, err)
+				}
+				beside = own[0]
 			}
 			kept := filepath.Join(beside, m.running.qemu.Load().Name()+"-overlay0.qcow2")
 			if err := os.WriteFile(kept, []byte("data of an earlier overlay"), 0o600); err != nil {

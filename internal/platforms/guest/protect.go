@@ -35,7 +35,7 @@ func (s *slot) moved(ctx context.Context, i *instance, now *qemu.Guest) error {
 	i.past = i.seen
 	i.mu.Unlock()
 	i.qemu.Store(now)
-	if now.Host() != nil {
+	if now.Far() != nil {
 		s.bed.capacity.Stopped(s.number)
 		return nil
 	}
@@ -60,11 +60,10 @@ func placeOf(g *qemu.Guest) (p platform.Place) {
 	if g == nil {
 		return p
 	}
-	if on := g.Host(); on != nil {
-		p.Host = on.Machine.Name()
+	if far := g.Far(); far != nil {
+		return platform.Place{Host: far.Host().Machine.Name(), Process: far.PID()}
 	}
-	p.Process = g.Process()
-	return p
+	return platform.Place{Process: g.PID()}
 }
 
 // level is the protection in effect.

@@ -35,11 +35,11 @@ func isOn(t *testing.T, m *machine, other bool) {
 			t.Fatal(err)
 		}
 		standby := i.protection.Standby()
-		if here := i.qemu.Load().Host() == nil; standby != nil && here != other && (standby.Host() != nil) == here {
+		if here := i.qemu.Load().Far() == nil; standby != nil && here != other && (standby.Far() != nil) == here {
 			return
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("the guest runs on %v, standby %+v: %+v", i.qemu.Load().Host(), placeOf(standby), i.protection.Costs())
+			t.Fatalf("the guest runs at %+v, standby %+v: %+v", placeOf(i.qemu.Load()), placeOf(standby), i.protection.Costs())
 		}
 	}
 }
