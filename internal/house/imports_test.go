@@ -277,7 +277,7 @@ var allowed = map[string]string{
 	"internal/guest/view":               "platform",
 	"internal/guest/capacity":           "platform",
 	"internal/guest/protection":         "guest/diskserver guest/outpost guest/qemu guest/relay guest/vswitch nbd",
-	"internal/guest/qemu":               "guest/hardware guest/inspect guest/kernel guest/outpost guest/pages guest/qmp",
+	"internal/guest/qemu":               "guest/hardware guest/inspect guest/kernel guest/outpost guest/pages guest/qmp nbd",
 	"internal/guest/outpost":            "guest/pages platform",
 	"internal/guest/initramfs":          "guest/kernel guest/unpack",
 	"internal/libvirt":                  "",

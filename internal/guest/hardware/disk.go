@@ -49,8 +49,8 @@ func (d Disk) checkBacking() error {
 	if !slices.Contains([]string{"", "threads", "native", "io_uring"}, d.AIO) {
 		return fmt.Errorf("aio %q is unknown: use threads, native or io_uring", d.AIO)
 	}
-	if d.ReadOnly && (d.Backing != BackingFile || d.Path == "" || d.Controller == NVMe) {
-		return fmt.Errorf("read-only: only for an existing file, with controller virtio-blk or virtio-scsi")
+	if d.ReadOnly && (d.Backing == BackingImage || d.Backing == BackingFile && d.Path == "" || d.Controller == NVMe) {
+		return fmt.Errorf("read-only: only for an existing file or NBD, with controller virtio-blk or virtio-scsi")
 	}
 	if d.AIO != "" && d.Backing != BackingFile {
 		return fmt.Errorf("aio %s: only a file has it, not %s", d.AIO, d.Backing)

@@ -135,7 +135,10 @@ func keep(t *testing.T, lease time.Duration) *kept {
 		close(k.card)
 	}()
 	order := outpost.Order{Binary: os.Args[0], Args: []string{"qemu", k.dir}, Dir: k.dir, Memory: memory, Lease: lease}
-	if k.QEMU, err = host.Start(t.Context(), order, map[string]string{"net": socket}, outpost.Output{Console: k.console, Complaints: k.console}); err != nil {
+	if k.QEMU, err = host.Start(t.Context(), order, map[string]outpost.Dial{"net": func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}}, outpost.Output{Console: k.console, Complaints: k.console}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(k.Kill)

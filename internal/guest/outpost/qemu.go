@@ -44,8 +44,11 @@ type QEMU struct {
 // Output gets what QEMU prints.
 type Output struct{ Console, Complaints io.Writer }
 
-// Start starts QEMU there. Relays have the sockets of this host that it connects to, by name. An error leaves nothing behind.
-func (h *Host) Start(ctx context.Context, o Order, relays map[string]string, to Output) (*QEMU, error) {
+// Dial connects to what is on this host.
+type Dial func(ctx context.Context) (net.Conn, error)
+
+// Start starts QEMU there. Relays are what it connects to on this host, by name. An error leaves nothing behind.
+func (h *Host) Start(ctx context.Context, o Order, relays map[string]Dial, to Output) (*QEMU, error) {
 	for name := range relays {
 		o.Relays = append(o.Relays, name)
 	}
@@ -87,7 +90,7 @@ func (h *Host) Start(ctx context.Context, o Order, relays map[string]string, to 
 }
 
 // begin gives the keeper its order and connects the relays.
-func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
+func (q *QEMU) begin(ctx context.Context, relays map[string]Dial) error {
 	order, err := json.Marshal(q.order)
 	if err != nil {
 		return err
@@ -106,9 +109,8 @@ func (q *QEMU) begin(ctx context.Context, relays map[string]string) error {
 		return err
 	}
 	q.held.add(q.monitor)
-	for name, socket := range relays {
-		var d net.Dialer
-		here, err := d.DialContext(ctx, "unix", socket)
+	for name, dial := range relays {
+		here, err := dial(ctx)
 		if err != nil {
 			return err
 		}

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/guest/hardware"
@@ -18,8 +20,7 @@ import (
 // Lease is how long a QEMU on another host may run without an answer of this process.
 const Lease = 2 * time.Second
 
-// startFar starts a standby on another host, which must have the same QEMU. Its sockets are joined with those of this host, and the files
-// that it reads are copied there.
+// startFar starts a standby on another host, which must have the same QEMU. Its network and its disks are those of this host.
 func startFar(ctx context.Context, s hardware.Shape, w hardware.Wiring, o Options) (*Guest, error) {
 	g := &Guest{shape: s, options: o, wiring: w, facts: Facts{Version: w.Version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
 	if err := (expatriate{g, o.On}).begin(ctx); err != nil {
@@ -30,12 +31,12 @@ func startFar(ctx context.Context, s hardware.Shape, w hardware.Wiring, o Option
 
 // expatriate is a guest that starts on another host.
 type expatriate struct {
-	*Guest
-	host *outpost.Host
+	guest *Guest
+	host  *outpost.Host
 }
 
-func (g expatriate) begin(ctx context.Context) (err error) {
-	host := g.host
+func (e expatriate) begin(ctx context.Context) (err error) {
+	g, host := e.guest, e.host
 	if err := Matches(ctx, host, g.options.Binary); err != nil {
 		return err
 	}
@@ -43,15 +44,20 @@ func (g expatriate) begin(ctx context.Context) (err error) {
 		if err := host.Has(ctx, "/dev/kvm"); err != nil {
 			return fmt.Errorf("it has no KVM, which the guest uses here: %w", err)
 		}
+		if g.shape.CPU.Model == "" {
+			if err := sameProcessor(ctx, host); err != nil {
+				return err
+			}
+		}
 	}
 	folder, err := host.Folder(ctx)
 	if err != nil {
 		return err
 	}
 	g.wiring.Dir = path.Join(folder, "guest-"+rand.Text()[:8])
-	far, relays := g.shape, map[string]string{}
-	relay := func(name, socket string) string {
-		relays[name] = socket
+	far, relays := g.shape, map[string]outpost.Dial{}
+	relay := func(name string, dial outpost.Dial) string {
+		relays[name] = dial
 		return outpost.Socket(g.wiring.Dir, name)
 	}
 	far.Disks, far.NICs = slices.Clone(far.Disks), slices.Clone(far.NICs)
@@ -63,19 +69,19 @@ func (g expatriate) begin(ctx context.Context) (err error) {
 	}
 	for i := range far.Disks {
 		d := &far.Disks[i]
-		if d.Backing == hardware.BackingNBD {
-			d.Socket = relay(fmt.Sprint("disk", i), d.Socket)
-		} else if d.Path, err = host.Bring(ctx, d.Path); err != nil {
-			return err
+		dial := socket(d.Socket)
+		if d.Backing != hardware.BackingNBD { // only read: see protectable
+			dial = file(d.Path)
 		}
+		d.Backing, d.Path, d.Socket = hardware.BackingNBD, "", relay(fmt.Sprint("disk", i), dial)
 	}
 	for i := range far.NICs {
-		far.NICs[i].Socket = relay(fmt.Sprint("net", i), far.NICs[i].Socket)
+		far.NICs[i].Socket = relay(fmt.Sprint("net", i), socket(far.NICs[i].Socket))
 	}
 	if g.facts.Arguments, err = far.Args(w); err != nil {
 		return err
 	}
-	return g.boot(ctx, relays)
+	return e.boot(ctx, relays)
 }
 
 // Matches reports whether another host has the QEMU of this one: empty for the one in PATH.
@@ -95,14 +101,43 @@ func Matches(ctx context.Context, host *outpost.Host, binary string) error {
 	return err
 }
 
+// sameProcessor reports another model of processors, whose state a guest under KVM cannot take over.
+func sameProcessor(ctx context.Context, host *outpost.Host) error {
+	own, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return err
+	}
+	theirs, err := host.Machine.ReadFile(ctx, "/proc/cpuinfo")
+	if err != nil {
+		return err
+	}
+	for _, field := range []string{"model name", "flags"} {
+		if a, b := cpuField(own, field), cpuField(theirs, field); a != b {
+			return fmt.Errorf("its processors differ in their %s: %.80s there, %.80s here: use hosts of one kind, or a model that both have, as in model: Skylake-Server", field, b, a)
+		}
+	}
+	return nil
+}
+
+// cpuField is a field of the first processor in /proc/cpuinfo.
+func cpuField(text []byte, name string) string {
+	for line := range strings.Lines(string(text)) {
+		if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
 // boot starts QEMU there.
-func (g expatriate) boot(ctx context.Context, relays map[string]string) error {
+func (e expatriate) boot(ctx context.Context, relays map[string]outpost.Dial) error {
+	g := e.guest
 	begun := time.Now()
 	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
 	defer cancel()
 	p := &process{console: &log{}, errors: &complaints{}}
 	order := outpost.Order{Binary: filepath.Base(g.options.Binary), Args: g.facts.Arguments, Dir: g.wiring.Dir, Memory: g.shape.Memory.Size, Lease: Lease}
-	far, err := g.host.Start(limit, order, relays, outpost.Output{Console: p.console, Complaints: p.errors})
+	far, err := e.host.Start(limit, order, relays, outpost.Output{Console: p.console, Complaints: p.errors})
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, p.complaint())
 	}

@@ -48,6 +48,9 @@ type Checkpoint struct {
 	Held    time.Duration // from the begin until what had left the guest before went on
 }
 
+// contWait is how long a QEMU may take to let its guest go on.
+const contWait = time.Second
+
 // devicesFile is the descriptor in QEMU of the file for the state of its devices, after those of the monitor and the memory.
 const devicesFile = 5
 
@@ -162,7 +165,7 @@ func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err
 	m := p.primary.monitor
 	began := time.Now()
 	defer func() { // also if nobody waits for the answer to the order to stop
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), contWait)
 		defer cancel()
 		err = errors.Join(err, m.Execute(limit, "cont", nil, nil))
 		c.Pause = time.Since(began)
