@@ -157,11 +157,16 @@ func (q *QEMU) listen(in *bufio.Reader, to Output) {
 func (q *QEMU) take(kind kind, payload []byte, to Output) (err error) {
 	switch kind {
 	case kindReady:
-		close(q.ready)
+		return once(q.ready)
 	case kindStarted:
-		if q.pid, _, err = take(payload); err == nil {
-			close(q.started)
+		pid, _, err := take(payload)
+		if err != nil {
+			return err
 		}
+		if q.pid == 0 {
+			q.pid = pid // before others may read it
+		}
+		return once(q.started)
 	case kindConsole:
 		_, err = to.Console.Write(payload)
 	case kindComplaint:
@@ -194,6 +199,17 @@ func (q *QEMU) take(kind kind, payload []byte, to Output) (err error) {
 		return fmt.Errorf("frame %d is unknown", kind)
 	}
 	return err
+}
+
+// once closes a channel, which nobody else closes.
+func once(c chan struct{}) error {
+	select {
+	case <-c:
+		return errors.New("its keeper has said that already")
+	default:
+		close(c)
+		return nil
+	}
 }
 
 // extend answers a beat, unless QEMU is to end.
