@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/hosttest"
 )
 
@@ -79,8 +80,8 @@ func agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// withPrograms builds plimsoll and its agent before a test is contained, which may not see the module, beside the test's own program,
-// which it sees. It returns their folder.
+// withPrograms has plimsoll's agent built before a test is contained, which may not see the module, beside the test's own program,
+// which it sees and which is plimsoll. It returns the folder of a link to that.
 func withPrograms(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -89,8 +90,9 @@ func withPrograms(t *testing.T) string {
 	}
 	dir := filepath.Join(filepath.Dir(self), "programs")
 	if os.Getenv("PLIMSOLL_REAL") != "" && !hosttest.Inside() && hosttest.Lacking() == "" {
+		guesttest.Agent(t)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
-		sh(t, "CGO_ENABLED=0 go build -trimpath -o "+dir+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
+		sh(t, "mkdir "+dir+" && ln -s "+self+" "+dir+"/plimsoll")
 	}
 	return dir
 }
