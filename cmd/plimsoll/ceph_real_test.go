@@ -15,7 +15,7 @@ platform: local
 service: {ceph: {osds: 3, size: 2GiB}}
 workload:
   storage: {disks: 2, size: 64MiB, block: 1MiB, read: 0%, random: 0%, depth: 4, precondition: zero}
-measure: {settle: 0s, warmup: 3s, window: 3s, longest: 4s, blocks: 1, retries: 4}
+measure: {settle: 0s, warmup: 2s, window: 3s, longest: 5s, blocks: 1, retries: 4}
 headline: [iops]
 margin: 50%
 `
