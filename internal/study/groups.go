@@ -33,6 +33,9 @@ type Group struct {
 	Twin      bool     `json:"twin,omitempty"`      // of the machine that operations are done to: in no tile
 }
 
+// Loaded reports whether the machines of the group run a load.
+func (g Group) Loaded() bool { return g.Subject || g.Workload != nil }
+
 // MachinesFactor is the factor that varies how many machines a group has.
 const MachinesFactor = "machines"
 

@@ -60,6 +60,9 @@ func (s Shape) Args(w Wiring) ([]string, error) {
 	for i, p := range s.Persistent {
 		args = append(args, p.args(i, w)...)
 	}
+	if s.Memory.Shared {
+		args = append(args, "-global", "migration.send-configuration=off") // the state of devices alone has none
+	}
 	if w.Incoming {
 		args = append(args, "-incoming", "defer")
 	}

@@ -47,6 +47,7 @@ type Guest struct {
 	process *process
 	monitor *qmp.Monitor
 	memory  *os.File // nil unless it is shared
+	devices *os.File // where QEMU writes their state; nil unless the memory is shared
 
 	snapshots sync.Mutex // one at a time
 
@@ -143,10 +144,14 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	}
 	given := []*os.File{theirs}
 	if g.shape.Memory.Shared {
-		if g.memory, err = newMemory(g.shape.Memory.Size); err != nil {
+		g.memory, err = newMemory(g.shape.Memory.Size)
+		if err == nil {
+			g.devices, err = newMemory(0)
+		}
+		if err != nil {
 			return false, errors.Join(err, conn.Close(), theirs.Close())
 		}
-		given = append(given, g.memory)
+		given = append(given, g.memory, g.devices)
 	}
 	g.process, err = launch(g.options.Binary, g.facts.Arguments, &log{}, given...)
 	err = errors.Join(err, theirs.Close())

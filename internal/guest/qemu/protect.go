@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,15 +50,18 @@ type Checkpoint struct {
 	Held    time.Duration // from the begin until what had left the guest before went on
 }
 
-// newMemory is a file for the memory of a guest, which ends with the processes that have it open.
+// devicesFile is the descriptor in QEMU of the file for the state of its devices, after those of the monitor and the memory.
+const devicesFile = 5
+
+// newMemory is a file in memory for a guest, which ends with the processes that have it open.
 func newMemory(size int64) (*os.File, error) {
 	fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("create a file for the guest's memory: %w", err)
+		return nil, fmt.Errorf("create a file in memory for the guest: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "guest memory")
 	if err := f.Truncate(size); err != nil {
-		return nil, errors.Join(fmt.Errorf("create a file for the guest's memory: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("create a file in memory for the guest: %w", err), f.Close())
 	}
 	return f, nil
 }
@@ -188,62 +192,14 @@ func (p *Protected) take(ctx context.Context) (devices []byte, c Checkpoint, err
 	return devices, c, err
 }
 
-// readDevices reads the state of the devices of a stopped guest, as a migration without its memory.
+// readDevices reads the state of the devices of a stopped guest. The command is that of Xen's tools, for any machine: a migration without
+// memory starts a thread, waits for its events and takes several times as long.
 func readDevices(ctx context.Context, g *Guest) ([]byte, error) {
-	path := filepath.Join(g.wiring.Dir, "devices.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
+	into := map[string]any{"filename": fmt.Sprintf("/proc/self/fd/%d", devicesFile), "live": false} // not to release the disks
+	if err := g.monitor.Execute(ctx, "xen-save-devices-state", into, nil); err != nil {
+		return nil, fmt.Errorf("read the state of the devices: %w", err)
 	}
-	type stream struct {
-		text []byte
-		err  error
-	}
-	read := make(chan stream, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			read <- stream{nil, err}
-			return
-		}
-		text, err := io.ReadAll(conn)
-		read <- stream{text, errors.Join(err, conn.Close())}
-	}()
-	since := g.monitor.Mark()
-	err = g.monitor.Execute(ctx, "migrate", map[string]any{"uri": "unix:" + path}, nil)
-	if err == nil {
-		err = finished(ctx, g.monitor, since)
-	}
-	if err != nil { // QEMU may not have connected
-		return nil, errors.Join(err, abandon(ctx, g, since), l.Close())
-	}
-	s := <-read
-	return s.text, errors.Join(s.err, l.Close())
-}
-
-// abandon ends a migration that nobody waits for, so that another may begin.
-func abandon(ctx context.Context, g *Guest, since int) error {
-	if g.Err() != nil || ctx.Err() == nil { // there is none any more
-		return nil
-	}
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
-	defer cancel()
-	if err := g.monitor.Execute(limit, "migrate_cancel", nil, nil); err != nil {
-		return err
-	}
-	for {
-		var s state
-		if err := g.monitor.Execute(limit, "query-migrate", nil, &s); err != nil {
-			return err
-		}
-		if s.Status == "" || ended(s.Status) {
-			return nil
-		}
-		var err error
-		if _, since, err = g.monitor.Await(limit, since, func(e qmp.Event) bool { return status(e) != "" }); err != nil {
-			return err
-		}
-	}
+	return io.ReadAll(io.NewSectionReader(g.devices, 0, math.MaxInt64))
 }
 
 // Fence kills the guest, so that it never runs beside the standby.

@@ -56,9 +56,11 @@ func (g *Guest) clearProcess() (err error) {
 	if g.process != nil {
 		g.process.kill()
 	}
-	if f := g.memory; f != nil {
-		g.memory = nil
-		err = f.Close()
+	for _, f := range []**os.File{&g.memory, &g.devices} {
+		if *f != nil {
+			err = errors.Join(err, (*f).Close())
+			*f = nil
+		}
 	}
 	if m := g.monitor; m != nil {
 		g.monitor = nil

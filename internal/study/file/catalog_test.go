@@ -49,6 +49,7 @@ type simSettings struct {
 	Servers  int             `name:"servers" doc:"servers" min:"1" max:"1000"`
 	Noise    parameter.Share `name:"noise" doc:"variation between runs"`
 	Effects  []string        `name:"effects" doc:"planted effects"`
+	Standby  string          `name:"standby" doc:"pauses the machine"`
 }
 
 // unplaced compares studies without the places that their levels have in a file.
@@ -90,7 +91,7 @@ func testCatalog() *study.Catalog {
 			{Name: "host.scheduler", Doc: "block scheduler", Target: "block device", Example: []string{"none", "mq-deadline"}},
 			{Name: "host.quota", Doc: "CPU time of the workers", Example: []string{"1", "2"}, Check: checkQuota},
 			{Name: "host.governor", Doc: "CPU governor", Restart: true},
-			{Name: "host.standby", Doc: "pauses the machine", Pauses: func(level string) bool { return level != "none" }},
+			{Name: "sim.standby", Doc: "pauses the machine", Pauses: func(level string) bool { return level != "none" }},
 			{Name: "sim.knob", Doc: "does what the study plants", Example: []string{"off", "on"}},
 		},
 		Sources: []collect.Source{{Name: "cpu", Counters: []collect.Counter{{Metric: measure.Metric{Name: "cpu.busy", Unit: "1"}}}}},

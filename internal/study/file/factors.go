@@ -59,25 +59,6 @@ func (fr factorReader) factors(n *document.Node, s *study.Study, kind *workload.
 	return out
 }
 
-// pauses reports a load on a machine that a level of the factor pauses.
-func (fr factorReader) pauses(n *document.Node, f study.Factor, s *study.Study) {
-	c := fr.r.catalog.Factor(f.Name)
-	if c == nil || c.Pauses == nil || !slices.ContainsFunc(f.Levels, c.Pauses) {
-		return
-	}
-	if loaded(s, f.Target) {
-		fr.r.in.Complain(n, "factor %s: the clock of a machine stops while it is paused, so that a load on it would be timed wrongly: "+
-			"give the service a group of its own, and vary %s:GROUP of that one", f.FullName(), f.Name)
-	}
-}
-
-// loaded reports a load among the machines that a factor's target stands for: a group, or all of them.
-func loaded(s *study.Study, target string) bool {
-	return len(s.Groups) == 0 || slices.ContainsFunc(s.Groups, func(g study.Group) bool {
-		return (g.Subject || g.Workload != nil) && (target == "" || target == g.Name)
-	})
-}
-
 // accept validates one level and returns its canonical text.
 type accept func(n *document.Node) (string, error)
 

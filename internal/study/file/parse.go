@@ -102,6 +102,7 @@ func (r *reader) study(root *document.Node) *study.Study {
 	}
 	r.platform(s, top)
 	groupReader{r}.groups(s, top)
+	r.paused(s)
 	kind := r.workload(s, top)
 	r.service(s, top, kind)
 	r.monitor(s, top)

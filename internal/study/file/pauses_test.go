@@ -13,12 +13,18 @@ func TestPausesRefuseLoads(t *testing.T) {
 		study   string
 		refused bool
 	}{
-		{alone + "workload: storage\nfactors: {host.standby: [none, fast]}\n", true},
-		{alone + "workload: storage\nfactors: {host.standby: [none]}\n", false},
-		{alone + "workload: storage\nmachines: 2\nfactors: {host.standby: [none, fast]}\n", true},
-		{alone + groups + "factors: {host.standby: [none, fast]}\n", true},
-		{alone + groups + "factors: {'host.standby:client': [none, fast]}\n", true},
-		{alone + groups + "factors: {'host.standby:server': [none, fast]}\n", false},
+		{alone + "workload: storage\nfactors: {sim.standby: [none, fast]}\n", true},
+		{alone + "workload: storage\nfactors: {sim.standby: [none]}\n", false},
+		{alone + "workload: storage\nmachines: 2\nfactors: {sim.standby: [none, fast]}\n", true},
+		{alone + groups + "factors: {sim.standby: [none, fast]}\n", true},
+		{alone + groups + "factors: {'sim.standby:client': [none, fast]}\n", true},
+		{alone + groups + "factors: {'sim.standby:server': [none, fast]}\n", false},
+		{"study: s\nquestion: q?\nplatform: {sim: {standby: fast}}\nworkload: storage\n", true},
+		{"study: s\nquestion: q?\nplatform: {sim: {standby: none}}\nworkload: storage\n", false},
+		{"study: s\nquestion: q?\nplatform: {sim: {standby: fast}}\n" + groups, true},
+		{"study: s\nquestion: q?\nplatform: {sim: {standby: fast}}\ngroups:\n  client: {workload: storage, settings: {standby: none}}\n  server: {service: apache}\n", false},
+		{alone + "groups:\n  client: {workload: storage, settings: {standby: fast}}\n  server: {service: apache}\n", true},
+		{alone + "groups:\n  client: {workload: storage}\n  server: {service: apache, settings: {standby: fast}}\n", false},
 	} {
 		_, err := Parse("s.yaml", []byte(c.study), testCatalog(), nil)
 		if got := err != nil && strings.Contains(err.Error(), "the clock of a machine stops"); got != c.refused {
