@@ -40,8 +40,8 @@ site:
 # What takes long begins first, or it would be waited for at the end.
 long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial workload/keyvalue workload/web report)
 
-# Guests and databases take all CPUs for minutes: they come after what measures time, guests beside the others, long ones first. Emulated
-# guests have turns, so that one package of them waits for the other and none has a CPU to spare. What changes settings of the host or
+# Guests and servers take all CPUs for minutes: they come after what measures time, guests beside the others, long ones first. Emulated
+# guests take turns: a second package of them would only wait. What changes settings of the host or
 # lives by leases comes last: it mostly waits.
 few = $(shell test $$(nproc) -gt 3 && echo 2 || echo 1)
 guests = $(addprefix plimsoll/internal/, \
@@ -63,7 +63,7 @@ test-heavy:
 	@$(MAKE) --no-print-directory test-guests & guests=$$!; $(MAKE) --no-print-directory --keep-going test-servers test-last; others=$$?; wait $$guests && exit $$others
 
 test-guests:
-	$(REAL) -timeout 30m -p 2 $(guests)
+	$(REAL) -timeout 30m -p $(few) $(guests)
 
 test-servers:
 	$(REAL) -timeout 30m -p $(few) $(servers)
