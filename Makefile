@@ -9,8 +9,7 @@
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
-# Compiled as ./build does: some tests build plimsoll and its agent, and all is compiled once.
-REAL = PLIMSOLL_REAL=1 CGO_ENABLED=0 $(GO) test -trimpath
+REAL = PLIMSOLL_REAL=1 $(GO) test
 
 .PHONY: demo hci test test-together test-heavy test-guests test-servers test-last test-fast test-deep build release site check bench clean
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/hosttest"
 )
 
@@ -80,8 +79,8 @@ func agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// withPrograms has plimsoll's agent built before a test is contained, which may not see the module, beside the test's own program,
-// which it sees and which is plimsoll. It returns the folder of a link to that.
+// withPrograms has plimsoll's agent built before a test is contained, which may not see the module, in a folder beside the test's own
+// program, which is plimsoll and has a name there as well. It returns the folder.
 func withPrograms(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -90,9 +89,8 @@ func withPrograms(t *testing.T) string {
 	}
 	dir := filepath.Join(filepath.Dir(self), "programs")
 	if os.Getenv("PLIMSOLL_REAL") != "" && !hosttest.Inside() && hosttest.Lacking() == "" {
-		guesttest.Agent(t)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
-		sh(t, "mkdir "+dir+" && ln -s "+self+" "+dir+"/plimsoll")
+		sh(t, "mkdir "+dir+" && ln "+self+" "+dir+"/plimsoll && cd $(go list -m -f '{{.Dir}}') && ./build agent "+dir+"/plimsoll-agent")
 	}
 	return dir
 }
