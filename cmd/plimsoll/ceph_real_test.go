@@ -15,8 +15,9 @@ platform: local
 service: {ceph: {osds: 3, size: 2GiB}}
 workload:
   storage: {disks: 2, size: 64MiB, block: 1MiB, read: 0%, random: 0%, depth: 4, precondition: zero}
-measure: {settle: 0s, warmup: 3s, window: 3s, longest: 8s, blocks: 2, retries: 4}
+measure: {settle: 0s, warmup: 2s, window: 3s, longest: 5s, blocks: 1, retries: 4}
 headline: [iops]
+margin: 50%
 `
 
 // Images of a real cluster are made, filled and written; the ledger of bytes is in the records, and nothing is left behind.

@@ -79,8 +79,8 @@ func agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// withPrograms builds plimsoll and its agent before a test is contained, which may not see the module, beside the test's own program,
-// which it sees. It returns their folder.
+// withPrograms has plimsoll's agent built before a test is contained, which may not see the module, in a folder beside the test's own
+// program, which is plimsoll and has a name there as well. It returns the folder.
 func withPrograms(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -90,7 +90,7 @@ func withPrograms(t *testing.T) string {
 	dir := filepath.Join(filepath.Dir(self), "programs")
 	if os.Getenv("PLIMSOLL_REAL") != "" && !hosttest.Inside() && hosttest.Lacking() == "" {
 		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
-		sh(t, "CGO_ENABLED=0 go build -trimpath -o "+dir+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
+		sh(t, "mkdir "+dir+" && ln "+self+" "+dir+"/plimsoll && cd $(go list -m -f '{{.Dir}}') && ./build agent "+dir+"/plimsoll-agent")
 	}
 	return dir
 }

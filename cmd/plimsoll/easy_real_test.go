@@ -20,7 +20,7 @@ func TestRealEasyRun(t *testing.T) {
 	}
 	l := &lab.Lab{Catalog: catalog.All(), Version: "test"}
 	dir := filepath.Join(t.TempDir(), "easy")
-	sets := []string{"hci.jobs=4k-write,large-read", "ceph.osds=3", "storage.disks=2", "measure.warmup=1s", "measure.window=2s", "measure.longest=8s", "measure.blocks=1", "measure.retries=30"}
+	sets := []string{"hci.jobs=4k-write,large-read", "ceph.osds=3", "storage.disks=2", "storage.size=32MiB", "measure.warmup=1s", "measure.window=2s", "measure.longest=4s", "measure.blocks=1", "measure.retries=30"}
 	p, err := easyrun.New(t.Context(), l, sets, 1, dir)
 	if err != nil {
 		t.Fatal(err)

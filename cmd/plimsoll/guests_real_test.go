@@ -27,7 +27,7 @@ const guestStudy = `study: guests
 question: What do guests do on a cluster?
 platform: {guest: {memory: 192MiB, accelerator: tcg, disk: 1200MiB, boot: 3m}}
 factors: {guest.backing: [image]}
-measure: {settle: 10ms, warmup: 1s, window: 4s, longest: 6s, interval: 500ms, blocks: 1, retries: 1}
+measure: {settle: 10ms, warmup: 1s, window: 4s, longest: 6s, interval: 500ms, blocks: 1, retries: 0}
 margin: 90%
 `
 

@@ -18,11 +18,12 @@ import (
 	"plimsoll/internal/hoststat/trace"
 )
 
-// hog keeps the CPUs busy until the test ends, with two processes for each that the test may use.
-func hog(t *testing.T) {
+// hog keeps the CPUs busy until the test ends, with two processes for each that the test may use. With a nice value they take only what
+// others leave.
+func hog(t *testing.T, nice string) {
 	t.Helper()
 	for range 2 * runtime.NumCPU() {
-		cmd := exec.CommandContext(t.Context(), "timeout", "300", "sh", "-c", "while :; do :; done")
+		cmd := exec.CommandContext(t.Context(), "nice", "-n", nice, "timeout", "300", "sh", "-c", "while :; do :; done")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -49,15 +50,24 @@ headline: [units]
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hog(t)
 	self, err := os.Executable() // beside which the agent lies
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := r.command("run", "study.yaml", "--quiet", "--out", "out")
-	run.Path = self
-	text, err := run.CombinedOutput()
-	t.Logf("%v: %s", err, text) // a neighbour may make the only trial void, which is judged all the same
+	var said bytes.Buffer
+	run, gone := r.command("run", "study.yaml", "--quiet", "--out", "out"), make(chan error, 1)
+	run.Path, run.Stdout, run.Stderr = self, &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { gone <- run.Wait() }()
+	r.until(gone, "its workload was prepared", func() bool { // the guest boots before that, which takes long beside others
+		text, err := os.ReadFile(filepath.Join(r.dir, "out", "journal.jsonl"))
+		return err == nil && bytes.Contains(text, []byte(`"prepared"`))
+	})
+	hog(t, "0")
+	err = <-gone
+	t.Logf("%v: %s", err, said.Bytes()) // a neighbour may make the only trial void, which is judged all the same
 	read := func(name string) []byte {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(r.dir, "out", name))

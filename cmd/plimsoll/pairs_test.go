@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/effort"
 	"plimsoll/internal/hosttest"
 )
-
-// pairs is how many pairs of runs TestTwoRunsOfOneSetting starts.
-const pairs = 20
 
 // Of two runs that change one setting at the same time, from folders and users' state of their own, one is refused before it touched anything. Whatever of them
 // is killed, the host is as it was after restore.
@@ -30,7 +28,7 @@ func TestTwoRunsOfOneSetting(t *testing.T) {
 	l.write("0.yaml", studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", levels...))
 	l.write("1.yaml", strings.Replace(studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", levels[1], levels[0]), "study: changes", "study: other", 1))
 	random := rand.New(rand.NewPCG(1, 2))
-	refused, killed := 0, 0
+	refused, killed, pairs := 0, 0, effort.Rate(8, 20)
 	for n := range pairs {
 		var runs [2]*exec.Cmd
 		var said [2]*bytes.Buffer

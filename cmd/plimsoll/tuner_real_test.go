@@ -97,7 +97,7 @@ func TestRealTunerOfADenseHost(t *testing.T) {
 	r := &rig{t: t, dir: t.TempDir()}
 	names := cables(t)
 	before := polls(t, names)
-	hog(t)
+	hog(t, "19")
 	p := r.tune()
 	e := p.until("it batches", isBatching)
 	if c := e.Counters; c == nil || c.VMs < len(names) || c.VCPUs < len(names) || c.Utilization < 0.5 {
@@ -153,7 +153,7 @@ func TestRealTunerAsAFactor(t *testing.T) {
 	r := &rig{t: t, dir: t.TempDir()}
 	names := cables(t)
 	before := polls(t, names)
-	hog(t)
+	hog(t, "19")
 	text := studyOf("host.tuner", "off", "dense/1s")
 	text = strings.NewReplacer("window: 200ms, longest: 400ms", "window: 1500ms, longest: 2s", "blocks: 200", "blocks: 2").Replace(text)
 	if err := os.WriteFile(filepath.Join(r.dir, "study.yaml"), []byte(text), 0o644); err != nil {

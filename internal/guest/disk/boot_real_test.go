@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/agent/optical"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/tether"
+	"plimsoll/internal/effort"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/platform"
@@ -72,6 +73,7 @@ func made(t *testing.T) []byte {
 }
 
 func TestRealFirmwareBoots(t *testing.T) {
+	effort.Deep(t, "boot a disk without an agent")
 	raw := made(t)
 	const firmware = "/usr/share/ovmf/OVMF.fd"
 	if _, err := os.Stat(firmware); err != nil {

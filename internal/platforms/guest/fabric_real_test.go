@@ -17,18 +17,13 @@ import (
 	"plimsoll/internal/platforms/platformtest"
 )
 
-// A disk that another guest exports over TCP is written, and read back from the same disk on the guest's own controller. The factors of
+// A disk that another guest exports over TCP is written, and read back after the death of that guest, and from the guest's own controller. The factors of
 // the disk are read from the guest that has it, whose CPU time counts. Without a fabric nothing of it is left.
 func TestDiskOverTCP(t *testing.T) {
-	b := booted(t, func(s *spec.Guest) {
-		s.Network, s.Fabric, s.Cache, s.Controller = true, spec.OverTCP, "writeback", "nvme"
-	})
-	overFabric(t, b, spec.OverTCP)
+	b := booted(t, func(s *spec.Guest) { s.Network = true })
 	m := b.vms.First()
 	platformtest.SetAndReadBack(t, m, vm.Factors(), map[string]string{"guest.controller": "nvme", "guest.cache": "writeback", "guest.aio": "threads", "guest.fabric": "tcp"})
-	if got := platformtest.Do(t, m, "cat", b.Scratch()+"/kept"); got != "yes" {
-		t.Errorf("the disk has lost what was written to it: %q", got)
-	}
+	overFabric(t, b, spec.OverTCP)
 	if err := b.Operate(t.Context(), platform.Snapshot, m, platform.Group{}); err == nil || !strings.Contains(err.Error(), "set fabric: none") {
 		t.Errorf("a snapshot: %v", err)
 	}
@@ -44,12 +39,14 @@ func TestDiskOverTCP(t *testing.T) {
 		t.Errorf("%s of others, of which the target took %s: %v", given.Others, before, err)
 	}
 	// A guest whose target has died boots again with a new one.
+	platformtest.Do(t, m, "sync")
 	if err := i.from.qemu.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := platformtest.Do(t, m, "cat", b.Scratch()+"/kept"); got != "yes" {
 		t.Errorf("after the death of its target: %q", got)
 	}
+	withoutFabric(t, b)
 }
 
 // The same over RDMA, by soft-RoCE, with a kernel that has it; figures come with a warning.
@@ -57,6 +54,7 @@ func TestDiskOverRDMA(t *testing.T) {
 	b := booted(t, func(s *spec.Guest) { s.Network, s.Fabric = true, spec.OverRDMA })
 	b.supply.Kernel = generic(t)
 	overFabric(t, b, spec.OverRDMA)
+	withoutFabric(t, b)
 }
 
 // generic is the distribution's kernel with all modules, in a folder of its own: the last kernel in the usual one is what guests boot.
@@ -80,22 +78,19 @@ func generic(t *testing.T) *kernel.Kernel {
 	return nil
 }
 
-// overFabric has a guest write to its disk over a fabric and read back without it.
+// fabricIs has the fabric of a guest read back.
+func fabricIs(t *testing.T, m *machine, want string) {
+	t.Helper()
+	if got, err := factorOf("guest.fabric").Get(t.Context(), factor.Env{Machine: m}); err != nil || got != want {
+		t.Errorf("the fabric is %q, %v; want %q", got, err, want)
+	}
+}
+
+// overFabric has a guest write to its disk over a fabric.
 func overFabric(t *testing.T, b *testbed, fabric string) {
 	t.Helper()
 	m := b.vms.First()
-	level := func(want string) {
-		t.Helper()
-		for _, f := range vm.Factors() {
-			if f.Name != "guest.fabric" {
-				continue
-			}
-			if got, err := f.Get(t.Context(), factor.Env{Machine: m}); err != nil || got != want {
-				t.Errorf("the fabric is %q, %v; want %q", got, err, want)
-			}
-		}
-	}
-	level(fabric)
+	fabricIs(t, m, fabric)
 	platformtest.Do(t, m, "mkdir", "-p", "--", b.Scratch())
 	if err := m.WriteFile(t.Context(), b.Scratch()+"/kept", []byte("yes")); err != nil {
 		t.Fatal(err)
@@ -122,13 +117,19 @@ func overFabric(t *testing.T, b *testbed, fabric string) {
 	if err != nil || seen[len(seen)-1] != (platform.Fact{Name: "Disk", Value: described}) {
 		t.Errorf("the guest sees %v, %v; want its disk over the fabric at the end", seen, err)
 	}
+}
+
+// withoutFabric has the guest read back on its own controller.
+func withoutFabric(t *testing.T, b *testbed) {
+	t.Helper()
+	m := b.vms.First()
 	if err := m.Reshape(func(g *spec.Guest) error { g.Fabric = spec.Unset; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if got := platformtest.Do(t, m, "cat", b.Scratch()+"/kept"); got != "yes" {
 		t.Errorf("on its controller the disk has %q", got)
 	}
-	level(spec.Unset)
+	fabricIs(t, m, spec.Unset)
 	if folders, err := filepath.Glob(filepath.Join(b.home.Path, "*", "guest-*")); err != nil || len(folders) != 1 {
 		t.Errorf("folders of guests: %v, %v; want only the guest's", folders, err)
 	}

@@ -15,14 +15,20 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// A guest that works moves to another QEMU: its load goes on without a gap in what is heard
-// of it, its memory is whole and its disk is there.
-func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
+// A guest migrates, at rest and in the midst of its load, and stays the same.
+func TestAGuestMigrates(t *testing.T) {
 	if err := qemu.MayPostcopy(); err != nil {
 		t.Skip(err)
 	}
 	b := booted(t, func(s *spec.Guest) { s.Memory = 192 << 20 })
-	m := b.vms.First()
+	twin := members(t, b, platform.Group{Name: "twin-migrate", Machines: 1})[0].(*machine)
+	operates(t, b, twin)
+	migratesUnderLoad(t, twin)
+}
+
+// migratesUnderLoad: a guest that works moves to another QEMU: its load goes on without a gap in what is heard
+// of it, its memory is whole and its disk is there.
+func migratesUnderLoad(t *testing.T, m *machine) {
 	at := factor.Env{Machine: m}
 	f := factorOf("guest.migration")
 	if level, err := f.Get(t.Context(), at); err != nil || level != spec.Unset || m.Pending() != "" {

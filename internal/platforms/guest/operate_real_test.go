@@ -11,18 +11,12 @@ import (
 	"testing"
 
 	"plimsoll/internal/effort"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 )
 
-// A twin migrates and stays the same guest; one that is deployed beside it is gone afterwards.
-func TestOperate(t *testing.T) {
-	if err := qemu.MayPostcopy(); err != nil {
-		t.Skip(err)
-	}
-	b := booted(t, func(s *spec.Guest) { s.Memory = 192 << 20 })
-	twin := members(t, b, platform.Group{Name: "twin-migrate", Machines: 1})[0].(*machine)
+// operates: a twin migrates and stays the same guest; one that is deployed beside it is gone afterwards.
+func operates(t *testing.T, b *testbed, twin *machine) {
 	id, err := twin.ReadFile(t.Context(), "/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		t.Fatal(err)

@@ -92,13 +92,13 @@ func TestAGuestIsAMachine(t *testing.T) {
 	if caution, err := d.Caution(t.Context()); err != nil || !strings.Contains(caution, "shapes and not speeds") {
 		t.Errorf("%q, %v", caution, err)
 	}
+	comesBack(t, b.vms.First())
 }
 
-// A guest that dies is booted again when it is next needed, with its workers confined as
+// comesBack: a guest that dies is booted again when it is next needed, with its workers confined as
 // they were.
-func TestAGuestThatDiesComesBack(t *testing.T) {
-	b := booted(t, func(s *spec.Guest) { s.VCPUs = 2 })
-	m := b.vms.First()
+func comesBack(t *testing.T, m *machine) {
+	t.Helper()
 	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "1"}); err != nil {
 		t.Fatal(err)
 	}

@@ -175,14 +175,9 @@ func (h *hypervisor) disk(pc *guesttest.PC, id string, devices object.VirtualDev
 		if n == 0 {
 			kind = "ide"
 		}
-		file := filepath.Join(h.folder, fmt.Sprintf("%s-%d.qcow2", id, n))
-		if _, err := os.Stat(file); err != nil { // a disk outlives a boot
-			if err := os.WriteFile(file+".vmdk", sent, 0o600); err != nil {
-				return err
-			}
-			if out, err := exec.Command("qemu-img", "convert", "-O", "qcow2", file+".vmdk", file).CombinedOutput(); err != nil {
-				return fmt.Errorf("qemu-img: %w: %s", err, out)
-			}
+		file, err := h.keep(id, n, sent)
+		if err != nil {
+			return err
 		}
 		drive := guesttest.Drive{File: file, Controller: kind}
 		if n == 0 {
@@ -193,6 +188,27 @@ func (h *hypervisor) disk(pc *guesttest.PC, id string, devices object.VirtualDev
 		return nil
 	}
 	return fmt.Errorf("no disk of %d bytes was uploaded", d.CapacityInBytes)
+}
+
+// keep writes a disk to a file. That of data outlives a boot; what VMs start from and their programs are only read, and are the same for all.
+func (h *hypervisor) keep(id string, n int, sent []byte) (file string, err error) {
+	const data = 1
+	packed := filepath.Join(h.folder, fmt.Sprintf("%d.vmdk", n))
+	if _, err := os.Stat(packed); err != nil {
+		if err := os.WriteFile(packed, sent, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if n != data {
+		return packed, nil
+	}
+	file = filepath.Join(h.folder, id+".qcow2")
+	if _, err := os.Stat(file); err != nil {
+		if out, err := exec.Command("qemu-img", "convert", "-O", "qcow2", packed, file).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("qemu-img: %w: %s", err, out)
+		}
+	}
+	return file, nil
 }
 
 // file is a file of a datastore on this machine.
