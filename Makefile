@@ -9,7 +9,8 @@
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
-REAL = PLIMSOLL_REAL=1 $(GO) test
+# The flags are those of ./build, so that packages are compiled once.
+REAL = PLIMSOLL_REAL=1 CGO_ENABLED=0 $(GO) test -trimpath
 
 .PHONY: demo hci test test-together test-heavy test-guests test-servers test-last test-fast test-deep build release site check bench clean
 
