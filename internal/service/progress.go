@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/platform"
+	"plimsoll/internal/service/stray"
 )
 
 // progress is the resource usage of a daemon that does not respond yet: while it grows, the
@@ -41,11 +41,11 @@ func (p *process) progress(ctx context.Context) (now progress) {
 			now.logged += int64(len(data))
 		}
 	}
-	listed, err := p.env.Machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+	pids, err := stray.In(ctx, p.env.Machine, p.env.Dir)
 	if err != nil {
 		return now
 	}
-	for _, pid := range workIn(string(listed.Stdout), p.env.Dir) {
+	for _, pid := range pids {
 		if text, err := p.env.Machine.ReadFile(ctx, "/proc/"+pid+"/stat"); err == nil {
 			now.cpu += cpuTime(string(text))
 		}

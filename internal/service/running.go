@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/service/stray"
 )
 
 // Running is an Instance: a daemon started by launch, or a server passed to Use.
@@ -167,7 +168,7 @@ func (r *Running) Stop(ctx context.Context) error {
 	defer cancel()
 	env := r.process.env
 	if r.process.killed() {
-		if err := endStrays(clear, env.Machine, env.Dir); err != nil {
+		if err := stray.End(clear, env.Machine, env.Dir); err != nil {
 			return errors.Join(ended, err)
 		}
 	}

@@ -12,13 +12,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"plimsoll/internal/guest/child"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/nbd"
 )
@@ -86,11 +86,9 @@ func Start(ctx context.Context, program string, d Disk) (*Server, error) {
 	return s, nil
 }
 
-// start starts the process from a locked thread: the kernel ends the process when the thread
-// that started it ends.
+// start starts the process.
 func (s *Server) start() error {
 	s.cmd.Stderr = &s.said
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -102,18 +100,15 @@ func (s *Server) start() error {
 	defer theirs.Close()
 	s.cmd.Stdout, s.cmd.WaitDelay = theirs, time.Second
 	s.in, s.out, s.limit = in, bufio.NewReader(out), out.SetReadDeadline
-	started := make(chan error)
+	ended, err := child.Start(s.cmd)
 	go func() {
-		runtime.LockOSThread()
-		err := s.cmd.Start()
-		started <- err
 		if err == nil {
-			_ = s.cmd.Wait() // its output explains more
+			<-ended
 		}
 		_ = out.Close()
 		close(s.ended)
 	}()
-	return <-started
+	return err
 }
 
 // listens waits until the socket accepts connections.

@@ -57,7 +57,7 @@ type keeper struct {
 	copy    *pages.Copy             // to the lab; nil unless that has a standby
 }
 
-// Serve keeps the QEMU that the lab orders until it has ended or the lab is gone. It does not read the files of the study.
+// Serve keeps the QEMU that the lab orders until it has ended or the lab is gone.
 func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -120,8 +120,8 @@ func (k *keeper) keep(stop <-chan struct{}) error {
 
 // start starts QEMU.
 func (k *keeper) start(relays *relays) (err error) {
-	if k.memory, err = newMemory(k.order.Memory); err == nil {
-		k.devices, err = newMemory(0)
+	if k.memory, err = pages.NewMemory(k.order.Memory); err == nil {
+		k.devices, err = pages.NewMemory(0)
 	}
 	if err != nil {
 		return err

@@ -1,12 +1,26 @@
 package pages
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
 )
+
+// NewMemory is a file in memory for a guest, of so many bytes, which ends with the processes that have it open.
+func NewMemory(size int64) (*os.File, error) {
+	fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create a file in memory for a guest: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "guest memory")
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(fmt.Errorf("create a file in memory for a guest: %w", err), f.Close())
+	}
+	return f, nil
+}
 
 // File is a file that is a target.
 type File struct {

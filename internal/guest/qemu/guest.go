@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/outpost"
+	"plimsoll/internal/guest/pages"
 	"plimsoll/internal/guest/qmp"
 )
 
@@ -149,9 +150,9 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	}
 	given := []*os.File{theirs}
 	if g.shape.Memory.Shared {
-		g.memory, err = newMemory(g.shape.Memory.Size)
+		g.memory, err = pages.NewMemory(g.shape.Memory.Size)
 		if err == nil {
-			g.devices, err = newMemory(0)
+			g.devices, err = pages.NewMemory(0)
 		}
 		if err != nil {
 			return false, errors.Join(err, conn.Close(), theirs.Close())

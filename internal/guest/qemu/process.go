@@ -7,11 +7,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 
+	"plimsoll/internal/guest/child"
 	"plimsoll/internal/guest/outpost"
 )
 
@@ -25,26 +25,13 @@ type process struct {
 	err     error           // how it exited; valid once ended
 }
 
-// launch starts QEMU, with files from descriptor 3 on. The parent-death signal is tied to the
-// thread that started QEMU, so that thread is kept until QEMU has exited.
+// launch starts QEMU, with files from descriptor 3 on.
 func launch(binary string, args []string, console *log, files ...*os.File) (*process, error) {
-	ended := make(chan struct{})
-	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: ended}
+	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = p.console, p.errors, files
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CEPH_ARGS=") }) // of the user: they would lead to another cluster
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		p.err = p.cmd.Wait()
-		close(ended)
-	}()
-	if err := <-started; err != nil {
+	var err error
+	if p.ended, err = child.Start(p.cmd); err != nil {
 		return nil, fmt.Errorf("start QEMU: %w", err)
 	}
 	return p, nil

@@ -7,11 +7,8 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/outpost"
@@ -53,19 +50,6 @@ const contWait = time.Second
 
 // devicesFile is the descriptor in QEMU of the file for the state of its devices, after those of the monitor and the memory.
 const devicesFile = 5
-
-// newMemory is a file in memory for a guest, which ends with the processes that have it open.
-func newMemory(size int64) (*os.File, error) {
-	fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("create a file in memory for the guest: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), "guest memory")
-	if err := f.Truncate(size); err != nil {
-		return nil, errors.Join(fmt.Errorf("create a file in memory for the guest: %w", err), f.Close())
-	}
-	return f, nil
-}
 
 // Protect starts a standby for a running guest with shared memory, on another host or, if that is nil, on this one, and takes the first
 // checkpoint. There must be a gate for all that leaves the guest.

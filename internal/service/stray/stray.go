@@ -1,4 +1,5 @@
-package service
+// Package stray finds and ends the processes that a daemon left, by their working directory.
+package stray
 
 import (
 	"context"
@@ -12,15 +13,14 @@ import (
 // dying is the time limit for killed processes to be gone: the kernel first ends their I/O.
 const dying = 10 * time.Second
 
-// endStrays kills the processes left by a killed daemon, those whose working directory is its folder, and waits until they are gone. A
+// End kills the processes left by a killed daemon, those whose working directory is its folder, and waits until they are gone. A
 // platform finds most by their environment, which some overwrite by a process title.
-func endStrays(ctx context.Context, m platform.Machine, dir string) error {
+func End(ctx context.Context, m platform.Machine, dir string) error {
 	for began := time.Now(); ; {
-		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+		pids, err := In(ctx, m, dir)
 		if err != nil {
 			return fmt.Errorf("look for processes that a service left in %s: %w", dir, err)
 		}
-		pids := workIn(string(r.Stdout), dir)
 		if len(pids) == 0 {
 			return nil
 		}
@@ -36,6 +36,12 @@ func endStrays(ctx context.Context, m platform.Machine, dir string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// In are the ids of the processes that work in a folder or below.
+func In(ctx context.Context, m platform.Machine, dir string) ([]string, error) {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+	return workIn(string(r.Stdout), dir), err
 }
 
 // workIn are the processes that work in a folder or below, of a long list of the links

@@ -1,4 +1,4 @@
-package service
+package stray
 
 import (
 	"slices"
