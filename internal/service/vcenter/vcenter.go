@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -123,30 +121,23 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 		}
 		return service.Needs{}, err
 	}
-	if err := sameArchitecture(ctx, env.Machine); err != nil {
+	if err := wholeProgram(ctx, env.Machine); err != nil {
 		return service.Needs{}, err
 	}
 	return service.Needs{Time: time.Second + time.Duration(v.VMs)*time.Millisecond}, nil
 }
 
-// sameArchitecture is an error where a machine with plimsoll-agent, which lacks the simulator, cannot run the program that runs here.
-func sameArchitecture(ctx context.Context, m platform.Machine) error {
+// wholeProgram is an error where a machine has the lean program for guests and other machines, without the simulator. A guest starts it
+// as its first process.
+func wholeProgram(ctx context.Context, m platform.Machine) error {
 	program, err := service.Self(ctx, m)
-	if err != nil || !service.Lean(program) {
+	if err != nil {
 		return err
 	}
-	own, err := os.ReadFile("/proc/sys/kernel/arch")
-	if err != nil {
-		return nil // an older kernel: the start tells
+	if name := filepath.Base(program); name == "init" || strings.HasPrefix(name, "plimsoll-agent") {
+		return fmt.Errorf("machine %s has plimsoll-agent, which lacks the vCenter simulator: use platform local, or set the address of a vCenter", m.Name())
 	}
-	theirs, err := m.ReadFile(ctx, "/proc/sys/kernel/arch")
-	if err == nil && string(theirs) != string(own) {
-		err = fmt.Errorf("machine %s has plimsoll-agent, which lacks the vCenter simulator, and is of another architecture than this one: use platform local, or set the address of a vCenter", m.Name())
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 // Varies reports whether each block has a simulator with another inventory.
@@ -170,7 +161,7 @@ func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance,
 		return service.Use(l), nil
 	}
 	return service.Own{
-		Name: "the vCenter simulator", Command: Command, Whole: true,
+		Name: "the vCenter simulator", Command: Command,
 		Options: func(place service.Location) ([]byte, error) {
 			return json.Marshal(order{Settings: v.texts(), Block: env.Block, Host: place.Host, Dir: place.Dir})
 		},
