@@ -40,14 +40,14 @@ site:
 # What takes long begins first, or it would be waited for at the end.
 long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial workload/keyvalue workload/web report)
 
-# Guests and servers take all CPUs for minutes: they come after what measures time, guests beside the others, long ones first. Emulated
+# Guests and servers take all CPUs for minutes: they come after what measures time, guests and a cluster beside the others, long ones first. Emulated
 # guests take turns: a second package of them would only wait. What changes settings of the host or
 # lives by leases comes last: it mostly waits.
 few = $(shell test $$(nproc) -gt 3 && echo 2 || echo 1)
 guests = $(addprefix plimsoll/internal/, \
-	platforms/guest platforms/vsphere guest/qemu platforms/libvirt guest/disk agent/boot libvirt guest/initramfs)
+	platforms/guest platforms/vsphere guest/qemu platforms/libvirt guest/disk agent/boot libvirt guest/initramfs service/ceph)
 servers = $(addprefix plimsoll/internal/, \
-	live/libvirt workload/cqliot service/ceph workload/orderentry service/postgresql workload/brokerage workload/oltp workload/dvdstore \
+	live/libvirt workload/cqliot workload/orderentry service/postgresql workload/brokerage workload/oltp workload/dvdstore \
 	workload/compile platforms/ssh guest/vswitch service/mariadb guest/netem router nbd service service/cassandra workload/engine/dataset \
 	workload/engine)
 last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platforms/fleet

@@ -37,7 +37,7 @@ type Settings struct {
 	Controller string   `name:"controller" doc:"controller of the data disk" choices:"pvscsi,nvme,sata"`
 	NIC        string   `name:"nic" doc:"network adapter" choices:"vmxnet3,e1000e"`
 	spec.Claims
-	spec.Guest `controller:"-" backing:"-" nic:"-" model:"-" huge_pages:"-" host_nodes:"-" cache:"-" aio:"-" iothread:"-" queues:"-" io_filter:"-" protection:"-" fabric:"-" pmem:"-" storage:"-" pin:"-" scheduler:"-" core_scheduling:"-" network:"-" parameters:"-" accelerator:"-" virtual_time:"-" topology:"vCPU topology: spread (one socket per vCPU), or SOCKETSxCORES" boot:"timeout of the upload of a VM's files, and of a boot"`
+	spec.Guest `controller:"-" backing:"-" nic:"-" model:"-" huge_pages:"-" host_nodes:"-" cache:"-" aio:"-" iothread:"-" queues:"-" io_filter:"-" protection:"-" standby:"-" fabric:"-" pmem:"-" storage:"-" pin:"-" scheduler:"-" core_scheduling:"-" network:"-" parameters:"-" accelerator:"-" virtual_time:"-" topology:"vCPU topology: spread (one socket per vCPU), or SOCKETSxCORES" boot:"timeout of the upload of a VM's files, and of a boot"`
 }
 
 func defaults() Settings {

@@ -74,7 +74,7 @@ func TestOwnEnergy(t *testing.T) {
 	e := s.Follow(t.Context())
 	from := time.Now()
 	e.End(t.Context())
-	if watts, err := e.Watts(from, from.Add(time.Nanosecond)); err != nil || math.Abs(watts-40) > 1e-9 {
+	if watts, err := e.Watts(from, from.Add(time.Nanosecond)); err != nil || math.Abs(watts-40) > 1e-6 {
 		t.Errorf("%g W, %v", watts, err)
 	}
 }
