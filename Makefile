@@ -40,27 +40,27 @@ site:
 # What takes long begins first, or it would be waited for at the end.
 long = $(addprefix plimsoll/internal/, vsphere/sim workload/storage trial workload/keyvalue workload/web report)
 
-# Guests and servers take all CPUs for minutes: they come after what measures time, guests and a cluster beside the others, long ones first. Emulated
+# Guests and servers take all CPUs for minutes: they come after what measures time, guests beside the others, long ones first. Emulated
 # guests take turns: a second package of them would only wait. What changes settings of the host or
 # lives by leases comes last: it mostly waits.
 few = $(shell test $$(nproc) -gt 3 && echo 2 || echo 1)
 guests = $(addprefix plimsoll/internal/, \
-	platforms/guest platforms/vsphere guest/qemu platforms/libvirt guest/disk agent/boot libvirt guest/initramfs service/ceph)
+	platforms/guest platforms/vsphere guest/qemu platforms/libvirt guest/disk agent/boot libvirt guest/initramfs)
 servers = $(addprefix plimsoll/internal/, \
-	live/libvirt workload/cqliot workload/orderentry service/postgresql workload/brokerage workload/oltp workload/dvdstore \
+	live/libvirt workload/cqliot service/ceph workload/orderentry service/postgresql workload/brokerage workload/oltp workload/dvdstore \
 	workload/compile platforms/ssh guest/vswitch service/mariadb guest/netem router nbd service service/cassandra workload/engine/dataset \
 	workload/engine)
 last = plimsoll/cmd/plimsoll plimsoll/internal/agent/fabric/hub plimsoll/internal/platforms/fleet
 
 test:
 	@./setup test
-	@$(MAKE) --no-print-directory --keep-going test-together test-heavy
+	@$(MAKE) --no-print-directory --keep-going test-together test-heavy test-last
 
 test-together:
 	$(REAL) -timeout 30m $(long) $(filter-out $(guests) $(servers) $(last), $(shell $(GO) list ./...))
 
 test-heavy:
-	@$(MAKE) --no-print-directory test-guests & guests=$$!; $(MAKE) --no-print-directory --keep-going test-servers test-last; others=$$?; wait $$guests && exit $$others
+	@$(MAKE) --no-print-directory test-guests & guests=$$!; $(MAKE) --no-print-directory test-servers; servers=$$?; wait $$guests && exit $$servers
 
 test-guests:
 	$(REAL) -timeout 30m -p $(few) $(guests)
