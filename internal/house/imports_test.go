@@ -279,7 +279,7 @@ var allowed = map[string]string{
 	"internal/guest/capacity":           "platform",
 	"internal/guest/protection":         "guest/diskserver guest/outpost guest/qemu guest/relay guest/vswitch nbd",
 	"internal/guest/qemu":               "guest/child guest/hardware guest/inspect guest/kernel guest/outpost guest/pages guest/qmp nbd",
-	"internal/guest/outpost":            "guest/child guest/pages platform",
+	"internal/guest/outpost":            "guest/child guest/pages guest/relay platform",
 	"internal/guest/initramfs":          "guest/kernel guest/unpack",
 	"internal/libvirt":                  "",
 	"internal/live":                     "cluster cluster/policy cluster/topology",

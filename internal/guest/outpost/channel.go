@@ -8,7 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
+
+	"plimsoll/internal/guest/relay"
 )
 
 // channel passes bytes between the wire and the channel of the guest.
@@ -119,7 +120,7 @@ func (c *channel) quiet() error {
 		c.mu.Lock()
 		left, closed := len(c.waiting), c.closed
 		c.mu.Unlock()
-		unread, err := unread(c.conn)
+		unread, err := relay.Unread(c.conn)
 		switch {
 		case closed:
 			return errors.New("the guest closed its channel")
@@ -131,23 +132,6 @@ func (c *channel) quiet() error {
 			return fmt.Errorf("the guest has not read its channel for %s", mostQuiet)
 		}
 	}
-}
-
-// unread is the number of bytes written to a socket that its peer has not read.
-func unread(conn *net.UnixConn) (int, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var n int32
-	var failed syscall.Errno
-	err = raw.Control(func(fd uintptr) {
-		_, _, failed = syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
-	})
-	if err == nil && failed != 0 {
-		err = failed
-	}
-	return int(n), err
 }
 
 func (c *channel) close() {

@@ -27,7 +27,7 @@ type Order struct {
 	Dir    string        // folder that the keeper makes and removes
 	Memory int64         // of the guest, bytes
 	Relays []string      // names of sockets in the folder that QEMU connects to
-	Lease  time.Duration // QEMU is killed when no beat has been answered for as long
+	Lease  time.Duration // QEMU is killed when no heartbeat has been answered for as long
 }
 
 // relayMonitor is the relay of the monitor.
@@ -111,7 +111,7 @@ func (k *keeper) keep(stop <-chan struct{}) error {
 			return nil
 		case <-beat.C:
 			if k.lease.over() {
-				return fmt.Errorf("the lab has answered no beat for %s", k.order.Lease)
+				return fmt.Errorf("the lease is over: the lab has answered no heartbeat for %s", k.order.Lease)
 			}
 			go func() { _ = k.wire.send(kindBeat, number(k.lease.next())) }() // a lost connection blocks it
 		}

@@ -23,19 +23,19 @@ const Lease = 2 * time.Second
 // startFar starts a standby on another host, which must have the same QEMU. Its network and its disks are those of this host.
 func startFar(ctx context.Context, s hardware.Shape, w hardware.Wiring, o Options) (*Guest, error) {
 	g := &Guest{shape: s, options: o, wiring: w, facts: Facts{Version: w.Version, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
-	if err := (expatriate{g, o.On}).begin(ctx); err != nil {
+	if err := (remoteStart{g, o.On}).begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start guest %s on host %s: %w", s.Name, o.On.Machine.Name(), err), g.clear())
 	}
 	return g, nil
 }
 
-// expatriate is a guest that starts on another host.
-type expatriate struct {
+// remoteStart is the start of a guest on another host.
+type remoteStart struct {
 	guest *Guest
 	host  *outpost.Host
 }
 
-func (e expatriate) begin(ctx context.Context) (err error) {
+func (e remoteStart) begin(ctx context.Context) (err error) {
 	g, host := e.guest, e.host
 	if err := Matches(ctx, host, g.options.Binary); err != nil {
 		return err
@@ -130,7 +130,7 @@ func cpuField(text []byte, name string) string {
 }
 
 // boot starts QEMU there.
-func (e expatriate) boot(ctx context.Context, relays map[string]outpost.Dial) error {
+func (e remoteStart) boot(ctx context.Context, relays map[string]outpost.Dial) error {
 	g := e.guest
 	begun := time.Now()
 	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())

@@ -213,7 +213,7 @@ func heard(ctx context.Context, conn net.Conn) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		left, err := unread(conn)
+		left, err := Unread(conn)
 		if err == nil && left == 0 {
 			return nil
 		}

@@ -97,8 +97,8 @@ func (r *Relay) Release(next net.Conn) {
 	r.writing.Unlock()
 }
 
-// unread is the number of bytes written to a socket that its peer has not read.
-func unread(conn net.Conn) (bytes int, err error) {
+// Unread is the number of bytes written to a socket that its peer has not read.
+func Unread(conn net.Conn) (bytes int, err error) {
 	s, ok := conn.(syscall.Conn)
 	if !ok {
 		return 0, fmt.Errorf("a %T does not report how much of it was read", conn)
