@@ -358,6 +358,29 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// A keeper that is stopped does not kill its QEMU, but its host does when the lease is over.
+func TestStoppedKeeper(t *testing.T) {
+	t.Parallel()
+	k := keep(t, time.Second)
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", k.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keeper int
+	if _, err := fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %s %d", new(string), &keeper); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(keeper, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	<-k.Ended()
+	for limit := time.Now().Add(10 * time.Second); syscall.Kill(k.PID(), 0) == nil; {
+		if time.Now().After(limit) {
+			t.Fatalf("process %d is there", k.PID())
+		}
+	}
+}
+
 func TestEndsOfAGuest(t *testing.T) {
 	t.Parallel()
 	k := keep(t, 5*time.Second)

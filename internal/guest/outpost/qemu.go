@@ -277,10 +277,10 @@ func (q *QEMU) over(how string) {
 	if q.how == "" {
 		q.how = how
 	}
+	q.stop() // a keeper that is stopped itself does not fence QEMU, but ends with it
 	close(q.ended)
 	q.asked.end(q.how)
 	q.held.close()
-	q.stop()
 }
 
 // Monitor is the connection to QEMU's monitor.
