@@ -69,7 +69,7 @@ func TestAsTheDistribution(t *testing.T) {
 		"test -w D", "test -f D/link", "mkdir D/new", "mkdir -p -- D/a/b/c", "mkdir D/full", "mkdir D/no/where", "rmdir -- D/empty", "rmdir D/full", "rmdir --ignore-fail-on-non-empty -- D/full",
 		"rm -f -- D/file D/nowhere", "rm D/nowhere", "rm D/full", "rm -rf -- D/full", "rm -f D/link", "readlink -e -- D/link", "readlink -e -- D/broken", "readlink -e -- D/full/../file",
 		"stat -c %s|%n|%b|%B -- D/file D/link", "stat -L -c %s|%d|%m -- D/link", "stat -c %s D/nowhere", "stat -L -c %d|%m -- /proc/self/status", "stat -f -c %T|%a|%S -- /proc",
-		"tee -- D/written", "tee -- D/no/where", "truncate --size=123456 -- D/sparse", "truncate --size=3 -- D/file",
+		"tee -- D/written", "install -m 755 /dev/stdin D/program", "install -m 600 D/file D/copy", "install D/file D/full/deep/x", "install D/nowhere D/x", "install -m 755 /dev/stdin D/no/where", "tee -- D/no/where", "truncate --size=123456 -- D/sparse", "truncate --size=3 -- D/file",
 		"sync", "id -u", "id -g", "id -u no-such-user", "id -u nobody", "id -g nobody", "id -g root", "chown 0:0 -- D/file", "chown 0:0 -- D/nowhere", "mkdir -m 711 -- D/own", "mkdir -m 700 D/full", "ln -s -- file D/other", "ln -s -- file D/link", "ln -s -- x D/no/where",
 	} {
 		t.Run(call, func(t *testing.T) {

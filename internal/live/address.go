@@ -1,9 +1,11 @@
 package live
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -19,6 +21,8 @@ type Address struct {
 	Scheme, User, Host string
 	Path               string // without the leading slash
 	Parameters         map[string]string
+	// Dial connects to the host through another machine; nil where this process connects by itself.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Mistake is an error in the address of a cluster, or in a file that it names; nothing was

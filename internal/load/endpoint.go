@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -38,6 +39,8 @@ type Endpoint struct {
 	Capacity int64 `json:"capacity,omitempty"`
 	// URL is the complete address of a live cluster, or that of a service's web interface.
 	URL string `json:"url,omitempty"`
+	// Dial connects to a service that this process reaches through another machine; nil where it connects by itself.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 }
 
 // Secure is the TLS configuration for the endpoint's Address, whose name the certificate must

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -54,6 +55,7 @@ type Daemon struct {
 	Stdin  []byte
 	Stdout io.Writer                 // nil: added to the log
 	Files  iter.Seq2[string, []byte] // to write before the start, by path below the folder; nil for none
+	Copied map[string]string         // local files to copy before the start, as programs, by path below the folder; nil for none
 	Log    string                    // its log file below the folder; empty for none
 	Diary  string                    // file below the folder that tells events, beside the log; empty for none
 	// Patience is the time limit without progress until it responds, under emulation; 0 is 30
@@ -121,7 +123,7 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 		if d, err = r.Daemon(place); err != nil {
 			return nil, err
 		}
-		if err = writeFiles(ctx, env, d.Files); err != nil {
+		if err = errors.Join(writeFiles(ctx, env, d.Files), copyPrograms(ctx, env, d.Copied)); err != nil {
 			return nil, err
 		}
 		d.Argv = slices.Concat(env.Via, who.prefix, d.Argv)
@@ -171,6 +173,25 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 		}
 		if err := env.Machine.WriteFile(ctx, full, data); err != nil {
 			return fmt.Errorf("write a file of a service: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyPrograms copies programs of this host to the folder of a service.
+func copyPrograms(ctx context.Context, env Env, programs map[string]string) error {
+	for name, own := range programs {
+		f, err := os.Open(own)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // only read
+		r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"install", "-m", "755", "/dev/stdin", path.Join(env.Dir, name)}, Stdin: f})
+		if err == nil && r.Exit != 0 {
+			err = errors.New(strings.TrimSpace(string(r.Stderr)))
+		}
+		if err != nil {
+			return fmt.Errorf("copy program %s to machine %s: %w", name, env.Machine.Name(), err)
 		}
 	}
 	return nil

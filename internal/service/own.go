@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"strings"
 	"sync"
 
 	"plimsoll/internal/platform"
@@ -23,11 +26,22 @@ func Self(ctx context.Context, m platform.Machine) (string, error) {
 	return program, nil
 }
 
+// wholeProgram is the name of a copy of plimsoll in the folder of a service.
+const wholeProgram = "plimsoll"
+
+// Lean reports whether the program of a machine is plimsoll-agent, which lacks some subcommands. A guest starts it as its first process.
+func Lean(program string) bool {
+	name := path.Base(program)
+	return name == "init" || strings.HasPrefix(name, "plimsoll-agent")
+}
+
 // Own is a service that is a subcommand of plimsoll. It reads its options from standard input,
 // and prints one line when it listens.
 type Own struct {
 	Name    string // for messages
 	Command string
+	// Whole says that plimsoll-agent lacks the subcommand: a machine that has that program gets the one that runs here.
+	Whole   bool
 	Options func(place Location) ([]byte, error)
 	// Ready parses the line, and connects.
 	Ready func(ctx context.Context, line []byte) (Live, error)
@@ -39,11 +53,19 @@ func (o Own) Start(ctx context.Context, env Env) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	var copied map[string]string
+	if o.Whole && Lean(program) {
+		own, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		copied, program = map[string]string{wholeProgram: own}, path.Join(env.Dir, wholeProgram)
+	}
 	return launch(ctx, env, Recipe{Name: o.Name, Daemon: func(place Location) (Daemon, error) {
 		options, err := o.Options(place)
 		said := &line{}
 		return Daemon{
-			Argv: []string{program, o.Command}, Stdin: options, Stdout: said,
+			Argv: []string{program, o.Command}, Stdin: options, Stdout: said, Copied: copied,
 			Ready: func(ctx context.Context) (Live, error) {
 				text, whole := said.text()
 				if !whole {

@@ -45,6 +45,9 @@ type Kind struct {
 	// Run: it then runs in a process of its own, so that nothing else of
 	// plimsoll competes with it and its CPU time can be told.
 	Own bool
+	// Lab says that only plimsoll contains the clients of the load, and plimsoll-agent does not. For a machine that is not this host,
+	// the process of the lab makes the load, and its connections to a service of the study begin on the machine.
+	Lab bool
 	// Clocked says that another system runs by a clock of its own, and the load reads its
 	// counters: the CPU of this host does not limit it.
 	Clocked bool

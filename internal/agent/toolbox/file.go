@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,36 @@ func tee(c *Call) error {
 	}
 	_, err = io.Copy(io.MultiWriter(to...), c.Stdin)
 	return errors.Join(all, plain(err))
+}
+
+// install copies a file, or standard input as /dev/stdin, with a mode.
+func install(c *Call) error {
+	set, names, err := c.options(nil, []string{"-m"})
+	if err != nil {
+		return err
+	}
+	mode, err := strconv.ParseUint(cmp.Or(set["-m"], "755"), 8, 9)
+	if err != nil || len(names) != 2 {
+		return refused("usage: install [-m MODE] FILE DESTINATION")
+	}
+	from := c.Stdin
+	if names[0] != "/dev/stdin" {
+		f, err := os.Open(names[0])
+		if err != nil {
+			return plain(err)
+		}
+		defer f.Close()
+		from = f
+	}
+	if err := os.Remove(names[1]); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be a program that runs
+		return plain(err)
+	}
+	to, err := os.OpenFile(names[1], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return plain(err)
+	}
+	_, err = io.Copy(to, from)
+	return plain(errors.Join(err, to.Chmod(fs.FileMode(mode)), to.Close()))
 }
 
 func ls(c *Call) error {

@@ -25,7 +25,7 @@ func programs() map[string]program {
 	return map[string]program{
 		"cat": cat, "kill": kill, "ls": ls, "mkdir": mkdir, "nproc": nproc, "pwd": pwd, "readlink": readlink, "rm": rm, "rmdir": rmdir,
 		"stat": stat, "tee": tee, "test": test, "true": func(*Call) error { return nil }, "truncate": truncate, "echo": echo, "mount": mount, "umount": umount,
-		"roundtrip": roundtrip, "sync": sync, "ln": ln, "id": id, "chown": chown, "setpriv": setpriv, "rdma": rdma,
+		"roundtrip": roundtrip, "sync": sync, "ln": ln, "id": id, "chown": chown, "install": install, "setpriv": setpriv, "rdma": rdma,
 	}
 }
 

@@ -2,7 +2,6 @@ package vcenter
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"plimsoll/internal/cluster"
@@ -33,7 +31,8 @@ type order struct {
 	Settings parameter.Settings `json:"settings"`
 	Block    uint64             `json:"block"`
 	Host     string             `json:"host"` // to listen at
-	Dir      string             `json:"dir"`  // for the password and the files of VMs
+	Dir      string             `json:"dir"`  // for the files of VMs
+	Password string             `json:"password"`
 }
 
 // greeting is the line that the process prints when it listens.
@@ -41,7 +40,6 @@ type greeting struct {
 	Address    string `json:"address"`
 	Thumbprint string `json:"thumbprint"`
 	Control    string `json:"control"` // address of the port for questions about the process
-	Secret     string `json:"secret"`  // file with the password
 }
 
 // spec is what the cluster of the simulator is generated from.
@@ -102,18 +100,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("choose a folder for the simulator: %w", err)
 	}
 	made, course := generate.WithCourse(spec)
-	g := greeting{Secret: filepath.Join(o.Dir, "password")}
-	password := rand.Text()
-	if err := os.WriteFile(g.Secret, []byte(password), 0o600); err != nil {
-		return fmt.Errorf("write the password of the simulator: %w", err)
-	}
 	of := s.options(made, course)
-	of.Listen, of.User, of.Password, of.Folder = net.JoinHostPort(o.Host, "0"), user, password, o.Dir
+	of.Listen, of.User, of.Password, of.Folder = net.JoinHostPort(o.Host, "0"), user, o.Password, o.Dir
 	server, err := sim.Start(ctx, of)
 	if err != nil {
 		return err
 	}
-	g.Thumbprint = server.Thumbprints().SHA256
+	g := greeting{Thumbprint: server.Thumbprints().SHA256}
 	return errors.Join(g.serve(ctx, s, server.URL().String(), out), server.Close())
 }
 

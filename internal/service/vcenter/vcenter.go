@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -121,23 +123,30 @@ func (v *vcenter) Check(ctx context.Context, env service.Env) (service.Needs, er
 		}
 		return service.Needs{}, err
 	}
-	if err := wholeProgram(ctx, env.Machine); err != nil {
+	if err := sameArchitecture(ctx, env.Machine); err != nil {
 		return service.Needs{}, err
 	}
 	return service.Needs{Time: time.Second + time.Duration(v.VMs)*time.Millisecond}, nil
 }
 
-// wholeProgram is an error where a machine has the lean program for guests and other machines, without the simulator. A guest starts it
-// as its first process.
-func wholeProgram(ctx context.Context, m platform.Machine) error {
+// sameArchitecture is an error where a machine with plimsoll-agent, which lacks the simulator, cannot run the program that runs here.
+func sameArchitecture(ctx context.Context, m platform.Machine) error {
 	program, err := service.Self(ctx, m)
-	if err != nil {
+	if err != nil || !service.Lean(program) {
 		return err
 	}
-	if name := filepath.Base(program); name == "init" || strings.HasPrefix(name, "plimsoll-agent") {
-		return fmt.Errorf("machine %s has plimsoll-agent, which lacks the vCenter simulator: use platform local, or set the address of a vCenter", m.Name())
+	own, err := os.ReadFile("/proc/sys/kernel/arch")
+	if err != nil {
+		return nil // an older kernel: the start tells
 	}
-	return nil
+	theirs, err := m.ReadFile(ctx, "/proc/sys/kernel/arch")
+	if err == nil && string(theirs) != string(own) {
+		err = fmt.Errorf("machine %s has plimsoll-agent, which lacks the vCenter simulator, and is of another architecture than this one: use platform local, or set the address of a vCenter", m.Name())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Varies reports whether each block has a simulator with another inventory.
@@ -160,17 +169,21 @@ func (v *vcenter) Start(ctx context.Context, env service.Env) (service.Instance,
 		}
 		return service.Use(l), nil
 	}
+	password, err := secret()
+	if err != nil {
+		return nil, err
+	}
 	return service.Own{
-		Name: "the vCenter simulator", Command: Command,
+		Name: "the vCenter simulator", Command: Command, Whole: true,
 		Options: func(place service.Location) ([]byte, error) {
-			return json.Marshal(order{Settings: v.texts(), Block: env.Block, Host: place.Host, Dir: place.Dir})
+			return json.Marshal(order{Settings: v.texts(), Block: env.Block, Host: place.Host, Dir: place.Dir, Password: password.text})
 		},
 		Ready: func(ctx context.Context, line []byte) (service.Live, error) {
 			var g greeting
 			if err := json.Unmarshal(line, &g); err != nil {
 				return service.Live{}, fmt.Errorf("its first line is %q: %w", line, err)
 			}
-			l, err := v.live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: g.Address, TLS: true, Thumbprint: g.Thumbprint, User: user, Secret: "file:" + g.Secret})
+			l, err := v.live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: g.Address, TLS: true, Thumbprint: g.Thumbprint, User: user, Secret: password.reference()})
 			l.Observe = func(ctx context.Context) (map[string]string, error) {
 				now, err := ask(ctx, env.Machine, g.Control)
 				return now.Settings, err

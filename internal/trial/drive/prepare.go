@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
@@ -53,7 +54,7 @@ func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.In
 // calibrate calibrates a load that needs it, in a worker on its machine.
 func (d *Driver) calibrate(ctx context.Context, m *machines.Member) error {
 	c, ok := m.Load.(workload.Calibrated)
-	if !ok || !m.Kind.Own {
+	if !ok || !m.Kind.Own || here(m) {
 		return nil
 	}
 	env := d.EnvOf(m)
@@ -83,7 +84,23 @@ func (d *Driver) EnvOf(m *machines.Member) workload.Env {
 	if m.Name != "" {
 		env.Log = func(format string, args ...any) { d.Log(m.Name+": "+format, args...) }
 	}
+	if far, can := m.At.Machine.(platform.Dialer); can && here(m) {
+		find := env.Target
+		env.Target = func(protocol string) (load.Endpoint, error) {
+			e, err := find(protocol)
+			if e.Private {
+				e.Dial = far.Dial
+			}
+			return e, err
+		}
+	}
 	return env
+}
+
+// here reports whether this process makes the load of another machine, which lacks its clients.
+func here(m *machines.Member) bool {
+	local, is := m.At.Machine.(platform.Local)
+	return m.Kind.Lab && !(is && local.Local())
 }
 
 // targetOf finds the service that a member talks to.

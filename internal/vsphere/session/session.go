@@ -50,7 +50,7 @@ func Address(of load.Endpoint) (live.Address, error) {
 	if of.URL != "" {
 		return live.ParseAddress(of.URL)
 	}
-	at := live.Address{Scheme: "vsphere", User: of.User, Host: of.Address, Path: of.Database, Parameters: map[string]string{"password": of.Secret}}
+	at := live.Address{Scheme: "vsphere", User: of.User, Host: of.Address, Path: of.Database, Parameters: map[string]string{"password": of.Secret}, Dial: of.Dial}
 	if of.Thumbprint != "" {
 		at.Parameters["thumbprint"] = of.Thumbprint
 	}
@@ -84,6 +84,9 @@ func Open(ctx context.Context, at live.Address) (*Session, error) {
 	transport := bare.DefaultTransport()
 	transport.TLSClientConfig, transport.DialTLSContext = verified, nil
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, mostConnections
+	if at.Dial != nil {
+		transport.DialContext = at.Dial
+	}
 	bare.Transport = whole{transport}
 	bare.Namespace, bare.Version = "urn:"+vim25.Namespace, vim25.Version
 

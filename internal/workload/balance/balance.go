@@ -52,7 +52,7 @@ func Kind(open subject.Opener) workload.Kind {
 			{Name: "errors", Unit: "1/s", Doc: "always 0: rounds that stop are counted apart", Better: measure.LowerIsBetter},
 		},
 		Speaks: []string{protocol},
-		Own:    true, Clocked: true,
+		Own:    true, Lab: true, Clocked: true,
 	}, defaults(), func(p Parameters) (workload.Load, error) {
 		return &balance{p, open}, nil
 	})

@@ -56,6 +56,7 @@ func Kind(open subject.Opener) workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("calls", classes[:]...), measure.ScheduleMetrics(classes[:]...), measure.ClientMetrics("call")),
 		Speaks:  []string{protocol},
 		Own:     true,
+		Lab:     true,
 	}, defaults(), func(p Parameters) (workload.Load, error) {
 		offer, err := p.Offered()
 		return &compliance{Parameters: p, open: open, offer: offer}, err

@@ -64,6 +64,7 @@ func Kind(platforms map[string]management.Opener) workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("operations", classes...), measure.ScheduleMetrics(classes...), own(classes), measure.ClientMetrics("operation")),
 		Speaks:  []string{"vsphere", "libvirt", "proxmox"},
 		Own:     true,
+		Lab:     true,
 	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, platforms) })
 }
 
