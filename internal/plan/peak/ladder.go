@@ -34,10 +34,10 @@ type climber struct {
 }
 
 // climb tries the ladder block by block. After each, levels are added beyond an end that is
-// not on its side of the limit.
+// not on its side of the limit. Further blocks are left out where the limit is an edge.
 func (c *climber) climb(centre float64) {
 	l := ladder{centre: centre, last: rungs - 1}
-	for block := range c.prober.Blocks {
+	for block := 0; block < c.prober.Blocks && !c.edge(); block++ {
 		c.pass(&l, block, block)
 	}
 	c.widen(&l)
@@ -55,6 +55,32 @@ func (c *climber) wide() bool {
 	_, drifts := moved(c.record.points(fit.limit), fit.Rate)
 	_, fail := c.record.spentFrom(c.answer.Stall != nil)
 	return !drifts && fail == 0
+}
+
+// edge reports whether all levels up to a rate pass, and all above it miss a limit that is on no response time, while response times
+// are within theirs: no curve leads to such a limit, and the probes after the ladder find it.
+func (c *climber) edge() bool {
+	highest, lowest := 0., math.Inf(1)
+	for _, t := range c.record.climbed() {
+		if t.Pass {
+			highest = math.Max(highest, t.Probe.Rate)
+			continue
+		}
+		if lowest = math.Min(lowest, t.Probe.Rate); !c.elsewhere(t.Result) {
+			return false
+		}
+	}
+	return highest > 0 && highest < lowest && !math.IsInf(lowest, 1)
+}
+
+// elsewhere reports whether a failed probe met all limits on response times.
+func (c *climber) elsewhere(r Result) bool {
+	for i, l := range c.prober.Limits {
+		if !(r.quantile(i) <= l.Seconds) {
+			return false
+		}
+	}
+	return true
 }
 
 // widen adds levels while the fitted limit is beyond an end of the ladder. Added levels are
