@@ -16,6 +16,10 @@ type position struct {
 type noise struct {
 	name string
 	draw func(r *rand.Rand) func(position) float64
+	// stolen makes the share of CPU time that the hypervisor gives to others in each trial, which slows it stolenSlope times as much; nil for
+	// none. hidden says that the records do not have it.
+	stolen func(r *rand.Rand) func() float64
+	hidden bool
 }
 
 // trialSD is the standard deviation of a trial, where a noise says no other.
@@ -26,6 +30,21 @@ func value(noise, effect float64, changed bool) float64 {
 		noise += math.Log1p(effect)
 	}
 	return 1000 * math.Exp(noise)
+}
+
+const stolenSlope = 3
+
+// bursts is a share that lasts for some trials: 30 % of trials begin another, exponential with a mean.
+func bursts(mean float64) func(*rand.Rand) func() float64 {
+	return func(r *rand.Rand) func() float64 {
+		level := mean * r.ExpFloat64()
+		return func() float64 {
+			if r.Float64() < 0.3 {
+				level = mean * r.ExpFloat64()
+			}
+			return level
+		}
+	}
 }
 
 // each is noise that is drawn for each trial.
@@ -91,12 +110,12 @@ func secondSlot(sd float64) func(*rand.Rand, position) float64 {
 
 // chosenOn are the noises on which the method was chosen.
 var chosenOn = []noise{
-	{"normal, 2 %", each(normalTrial)},
-	{"Student's t with 3 degrees of freedom, 2 %", each(student)},
-	{"normal, 2 %; 1 trial in 10 is 20 % slower", each(slow(0.10, normalTrial))},
-	{"normal, 0.2 %; the second slot is 2 % faster", each(secondSlot(0.002))},
-	{"normal, 2 %; linear drift of 10 % in 24 blocks", each(drifting)},
-	{"autocorrelation 0.9, 2 %", memory(0.9, 0)},
+	{name: "normal, 2 %", draw: each(normalTrial)},
+	{name: "Student's t with 3 degrees of freedom, 2 %", draw: each(student)},
+	{name: "normal, 2 %; 1 trial in 10 is 20 % slower", draw: each(slow(0.10, normalTrial))},
+	{name: "normal, 0.2 %; the second slot is 2 % faster", draw: each(secondSlot(0.002))},
+	{name: "normal, 2 %; linear drift of 10 % in 24 blocks", draw: each(drifting)},
+	{name: "autocorrelation 0.9, 2 %", draw: memory(0.9, 0)},
 }
 
 // aside is a design under a noise that no choice was made on.
@@ -126,22 +145,31 @@ func setAside() []aside {
 		}
 		return normalTrial(r, at)
 	}
+	quiet := each(func(r *rand.Rand, at position) float64 { return normalTrial(r, at) / 2 })
+	rare := each(slow(0.10, func(r *rand.Rand, at position) float64 { return normalTrial(r, at) / 2 }))
+	busy, busier := bursts(.006), bursts(.02)
 	normal := chosenOn[0]
-	slotted := noise{"normal, 2 %; the first slot is 2 % slower", each(secondSlot(trialSD))}
+	slotted := noise{name: "normal, 2 %; the first slot is 2 % slower", draw: each(secondSlot(trialSD))}
 	three, four := design{"3 arms", 3, []string{"rate"}, false}, design{"4 arms", 4, []string{"rate"}, false}
 	two := design{"2 headlines", 2, []string{"rate", "other"}, false}
 	split := design{"split plots, 2 x 2 arms", 2, []string{"rate"}, true}
 	return []aside{
-		{plainDesign, noise{"normal, 0.5 %", each(func(r *rand.Rand, at position) float64 { return normalTrial(r, at) / 4 })}},
-		{plainDesign, noise{"normal, 5 %", each(func(r *rand.Rand, at position) float64 { return normalTrial(r, at) * 2.5 })}},
-		{plainDesign, noise{"two modes 4 % apart, each 1 %", each(bimodal)}},
-		{plainDesign, noise{"normal, 2 %; 15 in 100 trials are 20 % slower", each(slow(0.15, normalTrial))}},
-		{plainDesign, noise{"normal, 2 %; 1 in 10 of one arm is slower by about 10 % (lognormal)", each(oneArm)}},
-		{plainDesign, noise{"normal, 2 % in one arm and 4 % in the other", each(unequal)}},
-		{plainDesign, noise{"drift of 10 %; 1 trial in 10 is 20 % slower", each(slow(0.10, drifting))}},
-		{plainDesign, noise{"autocorrelation 0.9; 1 trial in 10 is 20 % slower", memory(0.9, 0.1)}},
-		{plainDesign, noise{"autocorrelation -0.5, 2 %", memory(-0.5, 0)}},
-		{plainDesign, noise{"autocorrelation -0.9, 2 %", memory(-0.9, 0)}},
+		{plainDesign, noise{name: "normal, 0.5 %", draw: each(func(r *rand.Rand, at position) float64 { return normalTrial(r, at) / 4 })}},
+		{plainDesign, noise{name: "normal, 5 %", draw: each(func(r *rand.Rand, at position) float64 { return normalTrial(r, at) * 2.5 })}},
+		{plainDesign, noise{name: "two modes 4 % apart, each 1 %", draw: each(bimodal)}},
+		{plainDesign, noise{name: "normal, 2 %; 15 in 100 trials are 20 % slower", draw: each(slow(0.15, normalTrial))}},
+		{plainDesign, noise{name: "normal, 2 %; 1 in 10 of one arm is slower by about 10 % (lognormal)", draw: each(oneArm)}},
+		{plainDesign, noise{name: "normal, 2 % in one arm and 4 % in the other", draw: each(unequal)}},
+		{plainDesign, noise{name: "drift of 10 %; 1 trial in 10 is 20 % slower", draw: each(slow(0.10, drifting))}},
+		{plainDesign, noise{name: "autocorrelation 0.9; 1 trial in 10 is 20 % slower", draw: memory(0.9, 0.1)}},
+		{plainDesign, noise{name: "autocorrelation -0.5, 2 %", draw: memory(-0.5, 0)}},
+		{plainDesign, noise{name: "autocorrelation -0.9, 2 %", draw: memory(-0.9, 0)}},
+		{plainDesign, noise{name: "normal, 1 %; stolen CPU time, 1.8 %, not known", draw: quiet, stolen: busy, hidden: true}},
+		{plainDesign, noise{name: "the same, known", draw: quiet, stolen: busy}},
+		{plainDesign, noise{name: "normal, 1 %; stolen CPU time, 6 %, not known", draw: quiet, stolen: busier, hidden: true}},
+		{plainDesign, noise{name: "the same, known", draw: quiet, stolen: busier}},
+		{plainDesign, noise{name: "1 %, 1 trial in 10 is 20 % slower; stolen CPU time, 6 %, not known", draw: rare, stolen: busier, hidden: true}},
+		{plainDesign, noise{name: "the same, known", draw: rare, stolen: busier}},
 		{three, normal}, {three, slotted}, {three, chosenOn[2]},
 		{four, normal}, {four, slotted},
 		{two, normal}, {two, chosenOn[2]},

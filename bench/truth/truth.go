@@ -194,12 +194,20 @@ func (d design) follow(n noise, effect float64, seed uint64) (ended, error) {
 		draws[i] = n.draw(rand.New(rand.NewPCG(seed, uint64(i)+1)))
 	}
 	c := table.Case{Plan: p, Study: s, Rate: "rate", Metrics: metrics}
+	stolen := func() float64 { return 0 }
+	if n.stolen != nil {
+		stolen = n.stolen(rand.New(rand.NewPCG(seed, 99)))
+	}
 	course, last, soon := p.Begin(), len(p.Arms)-1, false
 	for t, more := course.Next(); more; t, more = course.Next() {
 		r := measure.Record{Trial: t.Number, Phase: t.Phase, Block: t.Block, Slot: t.Slot, Arm: t.Arm, Values: map[string]float64{}, Window: measure.Window{End: 1, Steady: measure.Steady}}
+		share := stolen()
+		if n.stolen != nil && !n.hidden {
+			r.Counters = map[string]float64{"cpu.count": 2, "cpu.idle": 1, "cpu.steal": share}
+		}
 		for i, name := range d.headlines {
 			at := position{trial: t.Number, slot: t.Slot, last: t.Arm == last}
-			r.Values[name] = value(draws[i](at), effect, t.Arm == last)
+			r.Values[name] = value(draws[i](at)-stolenSlope*share, effect, t.Arm == last)
 		}
 		course.Done(r)
 		c.Records = append(c.Records, r)

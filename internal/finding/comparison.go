@@ -41,6 +41,8 @@ type Comparison struct {
 	Far      *Outliers `json:"far,omitempty"`      // number of such trials by arm, if there are any; from 9 blocks
 	Order    *Order    `json:"order,omitempty"`    // effect of running second in a block; the estimate is corrected for it
 
+	Covariate *Covariate `json:"covariate,omitempty"` // share of CPU time that the hypervisor gave to others, if it varies; from 9 blocks
+
 	LeansOnNormality bool    `json:"leansOnNormality,omitempty"` // decided, but the signed-rank test is not significant at 5 %
 	NotRandomised    bool    `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
 	Least            int     `json:"least,omitempty"`            // fewest blocks for a verdict, if there are fewer
@@ -53,6 +55,12 @@ type Comparison struct {
 	Pilot            int     `json:"pilot,omitempty"`            // pilot blocks, whose variance determines the interval, with a precision goal
 	Counts           *Counts `json:"counts,omitempty"`           // of failed operations, compared as counts
 	sentence.Sentence
+}
+
+// Covariate is what the share of CPU time that the hypervisor gave to others does to an estimate.
+type Covariate struct {
+	Slope  float64 `json:"slope,omitempty"`  // change of ln of the metric as the share goes from 0 to 1, for which the estimate is adjusted; 0 if it is not
+	Uneven bool    `json:"uneven,omitempty"` // one arm had more of it: the estimate is not adjusted
 }
 
 // Outliers counts the outlying trials of the two arms of a comparison.

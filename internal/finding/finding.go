@@ -86,6 +86,8 @@ type Summary struct {
 	Values []float64      `json:"values,omitempty"` // one per trial, in block order; headlines only
 	Blocks []int          `json:"blocks,omitempty"` // block of each value
 	Order  []int          `json:"order,omitempty"`  // trial number of each value
+	Stolen []float64      `json:"stolen,omitempty"` // share of the CPU time wanted that the hypervisor gave to others, in the trial of each value; absent if none
+	Wanted []float64      `json:"wanted,omitempty"` // CPUs wanted, likewise
 }
 
 // Claim is a sentence with the outcome of its audit: it holds, does not hold, or is not

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 )
 
 // Progress is a study in progress: a fold over its records, in order. Next and Status follow
@@ -29,6 +30,7 @@ type Progress struct {
 type cell struct {
 	arm, trial int
 	values     map[string]float64
+	stolen     stat.Covariate
 }
 
 // Status is the progress of a course. The numbers of remaining trials exclude repetitions
@@ -98,7 +100,7 @@ func (c *Progress) Done(r measure.Record) {
 		return
 	}
 	c.queue, c.inSlot = c.queue[1:], 0
-	c.values = append(c.values, cell{r.Arm, r.Trial, r.Values})
+	c.values = append(c.values, cell{r.Arm, r.Trial, r.Values, stolen(&r)})
 	if len(c.queue) > 0 {
 		return
 	}

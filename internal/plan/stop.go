@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
 )
 
@@ -57,19 +58,28 @@ func (c *Progress) take(block []cell) {
 		known := ok && found
 		c.pairs[i].live = c.pairs[i].live || !known || value != 0 || number > 0 && against != 0
 		if known {
-			c.pairs[i].add(value, against, arm.trial, base.trial)
+			c.pairs[i].add(value, against, arm, base)
 		}
 	}
 }
 
+// stolen is the covariate of a trial.
+func stolen(r *measure.Record) stat.Covariate {
+	share, wanted := measure.Stolen(r)
+	return stat.Covariate{Share: share, Demand: wanted}
+}
+
 // add adds the values of a block, unless one is missing.
-func (p *pairs) add(value, against float64, trial, baseline int) {
+func (p *pairs) add(value, against float64, arm, base *cell) {
 	ratio := value / against
 	if value <= 0 || against <= 0 || !(ratio > 0) || math.IsInf(ratio, 0) {
 		p.zero = true
 		return
 	}
-	p.blocks = append(p.blocks, stat.Block{Base: math.Log(against), Arm: math.Log(value), BaseAt: float64(baseline), ArmAt: float64(trial)})
+	p.blocks = append(p.blocks, stat.Block{
+		Base: math.Log(against), BaseAt: float64(base.trial), BaseCovariate: base.stolen,
+		Arm: math.Log(value), ArmAt: float64(arm.trial), ArmCovariate: arm.stolen,
+	})
 }
 
 // assess decides after each complete block whether the course continues.

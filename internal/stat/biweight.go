@@ -6,7 +6,7 @@ import (
 )
 
 // mostColumns is the largest number of columns of a regression.
-const mostColumns = 4
+const mostColumns = 5
 
 // A vector has one number, and a matrix one row, per column of a regression.
 type (
@@ -21,6 +21,7 @@ type regression struct {
 	columns int
 	start   vector // robust initial coefficients
 	ordered bool   // the second column is the order within the block
+	covered bool   // the last column is the covariate
 }
 
 // fitted is a regression with its coefficients, the weight of each value and the

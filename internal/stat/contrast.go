@@ -8,8 +8,9 @@ import (
 // Block holds one trial of each of two arms in the same block, as natural logarithms, with the
 // position of each in the execution order.
 type Block struct {
-	Base, Arm     float64
-	BaseAt, ArmAt float64
+	Base, Arm                   float64
+	BaseAt, ArmAt               float64
+	BaseCovariate, ArmCovariate Covariate
 }
 
 // Method is the regression that a contrast came from.
@@ -34,6 +35,8 @@ type Effect struct {
 	Order     Interval // effect of running second in a block, at the level of the contrast
 	OrderMean float64  // its estimate; NaN if all blocks have the same order
 	Outlying  []int    // blocks, from 0, with a trial of weight 0
+	Slope     float64  // change with the covariate from 0 to 1; 0 if the estimate is not adjusted for it
+	Uneven    bool     // the covariate varies, but one arm has more of it: the estimate is not adjusted
 	Far       [2]int   // trials of the baseline and of the arm with weight 0 in the regression of trials; -1 without that regression
 }
 
@@ -51,11 +54,14 @@ var (
 const leastForTrials = 9
 
 // widening is the factor by which the intervals of Contrast are wider than those of Student's
-// t. It keeps the coverage although the narrower of two intervals is chosen and noise is not
+// t. It keeps the coverage although the narrowest of several intervals is chosen and noise is not
 // normal. It was fitted to simulations, which `go run ./bench truth` repeats.
-func widening(blocks int) float64 {
-	if blocks < leastForTrials {
+func widening(blocks int, covered bool) float64 {
+	switch {
+	case blocks < leastForTrials:
 		return 1
+	case covered:
+		return 1 + 2.5/float64(blocks)
 	}
 	return 1 + 1.25/float64(blocks)
 }
@@ -65,7 +71,8 @@ func widening(blocks int) float64 {
 // on arm, order and time. The narrower interval is returned; the choice depends on the
 // residuals, not on the effect. The first is robust to noise that neighbouring trials share,
 // the second to outlying trials, which affect twice as many differences. Both include the
-// effect of the order, which costs one degree of freedom.
+// effect of the order, which costs one degree of freedom. Where a covariate varies, and no arm has
+// more of it, both are fitted with and without it, and the narrowest of four intervals is returned.
 //
 // Source: Beaton & Tukey (1974), biweight; Kafadar (1982), intervals from it; Huber (1981),
 // section 7.6, standard errors of a robust regression.
@@ -87,10 +94,18 @@ func Contrast(blocks []Block, alpha float64) Effect {
 		fits = append(fits, single.fit(trialTuning))
 		unknown.Far = fits[1].far()
 	}
+	varies, uneven := covaries(blocks)
+	if unknown.Uneven = uneven; varies && !uneven {
+		r := covering(blocks)
+		fits = append(fits, r[0].fit(blockTuning), r[1].fit(trialTuning))
+	}
 	for i, f := range fits {
 		e := unknown
-		e.Method = []Method{ByBlock, ByTrial}[i]
-		e.take(f, alpha)
+		e.Method = []Method{ByBlock, ByTrial}[i%2]
+		if f.covered {
+			e.Far = fits[3].far()
+		}
+		e.take(f, alpha, len(fits) > 2)
 		if i == 0 || e.High-e.Low < best.High-best.Low {
 			best = e
 		}
@@ -107,8 +122,11 @@ func Differences(blocks []Block) []float64 {
 	return d
 }
 
-// WithoutOrder returns the differences within the blocks, minus the effect of the order.
+// WithoutOrder returns the differences within the blocks, minus the effects of the order and of the covariate.
 func (e Effect) WithoutOrder(blocks []Block) []float64 {
+	if e.Slope != 0 {
+		blocks = without(blocks, e.Slope)
+	}
 	d := Differences(blocks)
 	if !math.IsNaN(e.OrderMean) {
 		for i, b := range blocks {
@@ -119,10 +137,10 @@ func (e Effect) WithoutOrder(blocks []Block) []float64 {
 }
 
 // take sets the fields that follow from a fit. The first column is the effect, the second, if
-// any, the order.
-func (e *Effect) take(f fitted, alpha float64) {
+// any, the order. chosen reports that regressions with the covariate were tried.
+func (e *Effect) take(f fitted, alpha float64, chosen bool) {
 	e.Mean, e.SE, e.DF = f.beta[0], f.se(0), float64(len(f.y)-f.columns)
-	wide := widening(e.N)
+	wide := widening(e.N, chosen)
 	e.Critical = wide * TQuantile(1-alpha/2, e.DF)
 	h := 0.0
 	if e.SE > 0 {
@@ -133,6 +151,9 @@ func (e *Effect) take(f fitted, alpha float64) {
 	if f.ordered {
 		h := e.Critical * f.se(1)
 		e.OrderMean, e.Order = f.beta[1], Interval{f.beta[1] - h, f.beta[1] + h}
+	}
+	if f.covered {
+		e.Slope = f.beta[f.columns-1]
 	}
 	per := len(f.y) / e.N
 	for i, w := range f.weights {

@@ -141,8 +141,12 @@ func TestContrastNamesOutlyingBlocks(t *testing.T) {
 	}
 }
 
+func block(base, arm, baseAt, armAt float64) Block {
+	return Block{Base: base, Arm: arm, BaseAt: baseAt, ArmAt: armAt}
+}
+
 func TestContrastOfHardlyAnything(t *testing.T) {
-	same := []Block{{1, 2, 1, 2}, {1, 2, 4, 3}, {1, 2, 5, 6}, {1, 2, 8, 7}}
+	same := []Block{block(1, 2, 1, 2), block(1, 2, 4, 3), block(1, 2, 5, 6), block(1, 2, 8, 7)}
 	for _, c := range []struct {
 		what    string
 		blocks  []Block
@@ -153,16 +157,16 @@ func TestContrastOfHardlyAnything(t *testing.T) {
 		{"one block", same[:1], 1, false},
 		{"two blocks", same[:2], 1, false},
 		{"all differences equal", same, 1, true},
-		{"always the same order", []Block{{1, 2, 1, 2}, {1, 2.1, 3, 4}, {1, 1.9, 5, 6}, {1, 2, 7, 8}}, 2 - 1, true},
-		{"not a number", append([]Block{{math.NaN(), 1, 1, 2}}, same...), math.NaN(), false},
-		{"infinite", append([]Block{{math.Inf(1), 1, 1, 2}}, same...), math.NaN(), false},
+		{"always the same order", []Block{block(1, 2, 1, 2), block(1, 2.1, 3, 4), block(1, 1.9, 5, 6), block(1, 2, 7, 8)}, 2 - 1, true},
+		{"not a number", append([]Block{block(math.NaN(), 1, 1, 2)}, same...), math.NaN(), false},
+		{"infinite", append([]Block{block(math.Inf(1), 1, 1, 2)}, same...), math.NaN(), false},
 	} {
 		e := Contrast(c.blocks, 0.05)
 		if !Near(e.Mean, c.mean, 1e-9) || math.IsInf(e.High-e.Low, 1) == c.bounded || !(e.P >= 0 && e.P <= 1) {
 			t.Errorf("%s: %+v", c.what, e)
 		}
 	}
-	if e := Contrast([]Block{{1, 2, 1, 2}, {1, 2.1, 3, 4}, {1, 1.9, 5, 6}}, 0.05); !math.IsNaN(e.OrderMean) {
+	if e := Contrast([]Block{block(1, 2, 1, 2), block(1, 2.1, 3, 4), block(1, 1.9, 5, 6)}, 0.05); !math.IsNaN(e.OrderMean) {
 		t.Errorf("the effect of an order that never changes: %+v", e)
 	}
 }

@@ -74,7 +74,7 @@ func MarginWithinReach(e Effect, blocks int, alpha float64) float64 {
 // halfWidth is that of the interval after so many blocks with the same variance.
 func (e Effect) halfWidth(blocks int, alpha float64) float64 {
 	se := e.SE * math.Sqrt(float64(e.N)/float64(blocks))
-	return se * widening(blocks) * TQuantile(1-alpha/2, degrees(blocks))
+	return se * widening(blocks, e.Slope != 0) * TQuantile(1-alpha/2, degrees(blocks))
 }
 
 // degrees is the number of degrees of freedom of a contrast under independent
@@ -94,7 +94,7 @@ func powerAt(ratio float64, n int, alpha float64) float64 {
 	}
 	df := degrees(n)
 	shift := ratio * math.Sqrt(float64(n))
-	critical := widening(n) * TQuantile(1-alpha/2, df)
+	critical := widening(n, false) * TQuantile(1-alpha/2, df)
 	if df > 1000 || shift > 30 {
 		// normal approximation, Abramowitz & Stegun 26.7.10. The far side is nil.
 		at := func(t float64) float64 {

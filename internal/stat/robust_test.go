@@ -53,7 +53,7 @@ func samples(t *testing.T, x []float64, share float64) {
 	LogMeanInterval(x, share)
 	var blocks []Block
 	for i := 0; i+3 < len(x); i += 4 {
-		blocks = append(blocks, Block{x[i], x[i+1], x[i+2], x[i+3]})
+		blocks = append(blocks, block(x[i], x[i+1], x[i+2], x[i+3]))
 	}
 	e := Contrast(blocks, share)
 	if !(e.P >= 0 && e.P <= 1) {

@@ -28,6 +28,7 @@ func Of(t *table.Table, headlines []finding.Comparison) []measure.Check {
 	all = append(all, c.voids(), c.blocksComplete())
 	if c.table.Arms > 1 {
 		all = append(all, c.balanced(), c.orderEffect())
+		all = append(all, c.stolen()...)
 		all = append(all, c.outliers()...)
 		all = append(all, c.warmups())
 	}

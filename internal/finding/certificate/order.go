@@ -85,10 +85,7 @@ func (c *checks) orderEffect() measure.Check {
 	if all == nil {
 		return check
 	}
-	if len(all) > mostOrders {
-		all = append(all[:mostOrders], fmt.Sprintf("and %d more", len(all)-mostOrders))
-	}
-	check.Detail = "effect of running second in a block: " + strings.Join(all, ", ") + "; estimates are corrected for it"
+	check.Detail = "effect of running second in a block: " + several(all) + "; estimates are corrected for it"
 	if check.State == measure.Fail {
 		check.Detail += ", but trials carry over to the next: increase measure.settle"
 		return check

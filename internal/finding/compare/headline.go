@@ -78,6 +78,9 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	if numbers != nil && max(e.Far[0], e.Far[1]) > 0 {
 		c.Far = &finding.Outliers{Baseline: e.Far[0], Arm: e.Far[1]}
 	}
+	if e.Uneven || e.Slope != 0 {
+		c.Covariate = &finding.Covariate{Slope: e.Slope, Uneven: e.Uneven}
+	}
 	for _, b := range e.Outlying {
 		c.Outlying = append(c.Outlying, numbers[b])
 	}
@@ -88,9 +91,12 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 
 // paired are the blocks with an arm and the baseline, with their numbers.
 func paired(t *table.Table, cells [][]float64, arm int) (blocks []stat.Block, numbers []int) {
+	stolen := t.Stolen()
 	for b, x := range cells[arm] {
 		if y := cells[0][b]; !math.IsNaN(x) && !math.IsNaN(y) {
-			blocks = append(blocks, stat.Block{Base: y, Arm: x, BaseAt: t.Position[0][b], ArmAt: t.Position[arm][b]})
+			blocks = append(blocks, stat.Block{
+				Base: y, BaseAt: t.Position[0][b], BaseCovariate: stolen[0][b], Arm: x, ArmAt: t.Position[arm][b], ArmCovariate: stolen[arm][b],
+			})
 			numbers = append(numbers, t.Blocks[b].Number)
 		}
 	}

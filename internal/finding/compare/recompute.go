@@ -39,14 +39,17 @@ func Effect(f *finding.Findings, metric string, arm int, alpha float64) stat.Eff
 // arm ran twice counts once, by the mean.
 func PairedBlocks(base, arm *finding.Summary) (blocks []stat.Block, numbers []int) {
 	type mean struct {
-		sum, at float64
-		n       int
+		sum, at, stolen, wanted float64
+		n                       int
 	}
 	byBlock := func(s *finding.Summary) map[int]mean {
 		m := map[int]mean{}
 		for i, v := range s.Values {
 			b := m[s.Blocks[i]]
-			m[s.Blocks[i]] = mean{b.sum + math.Log(v), b.at + float64(s.Order[i]), b.n + 1}
+			if i < min(len(s.Stolen), len(s.Wanted)) {
+				b.stolen, b.wanted = b.stolen+s.Stolen[i], b.wanted+s.Wanted[i]
+			}
+			m[s.Blocks[i]] = mean{b.sum + math.Log(v), b.at + float64(s.Order[i]), b.stolen, b.wanted, b.n + 1}
 		}
 		return m
 	}
@@ -60,7 +63,10 @@ func PairedBlocks(base, arm *finding.Summary) (blocks []stat.Block, numbers []in
 		}
 		done[number] = true
 		n, m := float64(own.n), float64(other.n)
-		blocks = append(blocks, stat.Block{Base: own.sum / n, BaseAt: own.at / n, Arm: other.sum / m, ArmAt: other.at / m})
+		blocks = append(blocks, stat.Block{
+			Base: own.sum / n, BaseAt: own.at / n, BaseCovariate: stat.Covariate{Share: own.stolen / n, Demand: own.wanted / n},
+			Arm: other.sum / m, ArmAt: other.at / m, ArmCovariate: stat.Covariate{Share: other.stolen / m, Demand: other.wanted / m},
+		})
 		numbers = append(numbers, number)
 	}
 	return blocks, numbers

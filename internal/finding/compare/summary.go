@@ -24,6 +24,7 @@ func Summaries(t *table.Table) []finding.Summary {
 			s.Mean, s.Low, s.High = center(values, col.Positive)
 			if slices.Contains(t.Study.Headline, col.Metric.Name) {
 				s.Values, s.Blocks, s.Order = values, blocks, trials
+				s.Stolen, s.Wanted = t.StolenIn(col, arm)
 			}
 			all = append(all, s)
 		}
