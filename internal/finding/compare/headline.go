@@ -91,11 +91,12 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 
 // paired are the blocks with an arm and the baseline, with their numbers.
 func paired(t *table.Table, cells [][]float64, arm int) (blocks []stat.Block, numbers []int) {
-	stolen := t.Stolen()
+	shares, wanted := t.Stolen()
+	stolen := func(arm, b int) stat.Covariate { return stat.Covariate{Share: shares[arm][b], Demand: wanted[arm][b]} }
 	for b, x := range cells[arm] {
 		if y := cells[0][b]; !math.IsNaN(x) && !math.IsNaN(y) {
 			blocks = append(blocks, stat.Block{
-				Base: y, BaseAt: t.Position[0][b], BaseCovariate: stolen[0][b], Arm: x, ArmAt: t.Position[arm][b], ArmCovariate: stolen[arm][b],
+				Base: y, BaseAt: t.Position[0][b], BaseCovariate: stolen(0, b), Arm: x, ArmAt: t.Position[arm][b], ArmCovariate: stolen(arm, b),
 			})
 			numbers = append(numbers, t.Blocks[b].Number)
 		}

@@ -4,25 +4,17 @@ import (
 	"math"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
-// Stolen is the CPU time that the hypervisor gave to others, by arm and block; of two trials of an arm in a block, the mean.
-func (t *Table) Stolen() [][]stat.Covariate {
-	shares, wanted := Column{Values: make([]float64, len(t.Valid))}, Column{Values: make([]float64, len(t.Valid))}
+// Stolen is the share of the CPU time wanted that the hypervisor gave to others, and the CPUs wanted, by arm and block; of two trials of an
+// arm in a block, the mean.
+func (t *Table) Stolen() (shares, wanted [][]float64) {
+	share, demand := Column{Values: make([]float64, len(t.Valid))}, Column{Values: make([]float64, len(t.Valid))}
 	for i := range t.Valid {
-		shares.Values[i], wanted.Values[i] = measure.Stolen(&t.Valid[i])
+		share.Values[i], demand.Values[i] = measure.Stolen(&t.Valid[i])
 	}
 	same := func(x float64) float64 { return x }
-	share, demand := t.Cells(&shares, same), t.Cells(&wanted, same)
-	all := make([][]stat.Covariate, t.Arms)
-	for arm := range all {
-		all[arm] = make([]stat.Covariate, len(t.Blocks))
-		for b := range all[arm] {
-			all[arm][b] = stat.Covariate{Share: share[arm][b], Demand: demand[arm][b]}
-		}
-	}
-	return all
+	return t.Cells(&share, same), t.Cells(&demand, same)
 }
 
 // StolenIn is the CPU time that the hypervisor gave to others in each trial of Sample, as its share and the CPUs wanted; nil if there was
