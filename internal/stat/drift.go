@@ -28,24 +28,30 @@ const (
 // Source: least squares on batch means, Law & Kelton; the three results are the interval form
 // of Schuirmann (1987).
 func Drift(x []float64, limit float64) (g Gate, change float64) {
-	if len(x) < driftLeast || !Finite(x) {
-		return SteadyUnknown, math.NaN()
-	}
-	z := BatchMeans(x, min(driftBatches, len(x)))
-	mean, slope, se := line(z)
-	if mean == 0 {
-		return SteadyUnknown, math.NaN()
-	}
-	scale := float64(len(z)) / math.Abs(mean)
-	change = slope * scale
-	h := HalfWidth(se*scale, float64(len(z)-2), driftLevel)
+	change, h := DriftInterval(x)
 	switch {
+	case math.IsNaN(change):
+		return SteadyUnknown, change
 	case math.Abs(change)+h <= limit:
 		return Steady, change
 	case math.Abs(change)-h > limit:
 		return Drifting, change
 	}
 	return SteadyUnknown, change
+}
+
+// DriftInterval returns the change of Drift and the half-width of its interval; NaN below 8 samples, or with a mean of 0.
+func DriftInterval(x []float64) (change, half float64) {
+	if len(x) < driftLeast || !Finite(x) {
+		return math.NaN(), math.NaN()
+	}
+	z := BatchMeans(x, min(driftBatches, len(x)))
+	mean, slope, se := line(z)
+	if mean == 0 {
+		return math.NaN(), math.NaN()
+	}
+	scale := float64(len(z)) / math.Abs(mean)
+	return slope * scale, HalfWidth(se*scale, float64(len(z)-2), driftLevel)
 }
 
 // line fits y against 0, 1, 2 ... by least squares and returns the mean of y, the slope per

@@ -56,6 +56,9 @@ func TestWatch(t *testing.T) {
 			}
 			return 1
 		}, 18 * time.Second, 60 * time.Second, measure.Steady, measure.Pass, 7.9, 30},
+		{"noise that hides a steady state", auto, .15, flat, 10 * time.Second, 10 * time.Second, measure.SteadyUnknown, measure.Pass, 0, 5},
+		{"noise that more time averages out", auto, .06, flat, 20 * time.Second, 60 * time.Second, measure.Steady, measure.Pass, 0, 30},
+		{"noise and a warm-up", auto, .15, func(at float64) float64 { return 1 - .6*math.Exp(-at/8) }, 20 * time.Second, 60 * time.Second, measure.SteadyUnknown, measure.Pass, 3, 30},
 		{"noise", auto, 1, flat, 60 * time.Second, 60 * time.Second, measure.SteadyUnknown, measure.Pass, 0, 30},
 		{"fixed", fixed, .01, flat, 13 * time.Second, 13 * time.Second, measure.Steady, measure.Pass, 3, 3},
 		{"fixed, declining", fixed, .01, func(at float64) float64 { return 1 - at/200 }, 60 * time.Second, 60 * time.Second, measure.Drifting, measure.Pass, 3, 3},

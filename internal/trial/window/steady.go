@@ -22,7 +22,8 @@ const LeastDrift = 0.02
 func DriftLimit(s *study.Study) float64 { return max(LeastDrift, s.Margin) }
 
 // Watch decides, while a load runs, where its warm-up ends and when enough was
-// measured. A load ends once its window is long enough and shown to be steady.
+// measured. A load ends once its window is long enough and shown to be steady, or
+// too noisy to be shown so in the time that is left.
 // It is looked at again when twice as much has run, not after each interval:
 // who looks often enough sees every load steady for a moment.
 type Watch struct {
@@ -42,6 +43,7 @@ type Steadiness struct {
 	Cut    measure.State // whether the end of the warm-up was found
 	Why    string        // how, or why not
 	Enough bool          // the load was ended because of it
+	half   float64       // half-width of the interval of the drift
 }
 
 // NewWatch watches the load of a study; open says that it offers its operations at a rate.
@@ -72,7 +74,7 @@ func (w *Watch) Enough(intervals []measure.Interval) bool {
 	a := w.judge(intervals)
 	missing := w.measure.Window - time.Duration((a.Window.End-a.Window.Cut)*1e9)
 	switch {
-	case a.Cut != measure.Pass || a.Window.Steady != measure.Steady:
+	case a.Cut != measure.Pass || a.Window.Steady != measure.Steady && !w.futile(a):
 		w.next = 2 * ran
 	case missing > time.Microsecond: // rounding of seconds is no reason to go on
 		w.next = ran + missing
@@ -83,6 +85,20 @@ func (w *Watch) Enough(intervals []measure.Interval) bool {
 	}
 	w.next = min(w.next, max(w.measure.Longest, ran+1))
 	return false
+}
+
+// usable is the half-width of the interval of the drift, in drift limits, up to which a window is of use without a steady state: the mean
+// over it then varies by no more than one limit. For independent noise the half-width is sqrt(12) t times the standard error of the mean.
+const usable = 6
+
+// futile reports whether noise would hide a steady state even in the longest load: the interval of a drift becomes narrower with the
+// root of the time at best. Where there may be a drift, or the mean varies too much, more time helps.
+func (w *Watch) futile(a Steadiness) bool {
+	if a.Window.Steady != measure.SteadyUnknown || w.event > 0 || !(a.half <= usable*w.drift) || math.Abs(a.Window.Drift) > a.half {
+		return false
+	}
+	longest := max(w.measure.Longest.Seconds(), a.Window.End)
+	return a.half*math.Sqrt((a.Window.End-a.Window.Cut)/(longest-a.Window.Cut)) > w.drift
 }
 
 // Conclude returns the answer once the load has ended, whatever ended it.
@@ -123,6 +139,9 @@ func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 			a.Window.Drift = change
 		}
 		a.Window.Steady = worse(a.Window.Steady, gate)
+		if _, half := stat.DriftInterval(x); !(half <= a.half) {
+			a.half = half
+		}
 	}
 	return a
 }
