@@ -15,7 +15,10 @@ import (
 // feed runs a load whose rate is a function of the time, as a share of 1, and
 // returns how long it ran with the answer.
 func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a window.Steadiness) {
-	w := window.NewWatch(&study.Study{Measure: m}, open)
+	return feedTo(window.NewWatch(&study.Study{Measure: m}, open), m, noise, rate)
+}
+
+func feedTo(w *window.Watch, m study.Measure, noise float64, rate func(at float64) float64) (ran time.Duration, a window.Steadiness) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var intervals []measure.Interval
 	for from := time.Duration(0); from < m.Longest; from += m.Interval {
@@ -195,5 +198,16 @@ func TestARampIsMeasuredWhole(t *testing.T) {
 	a := w.Conclude(r.Intervals())
 	if a.Window.Cut != 0 || a.Window.End != 100 || a.Window.Steady == measure.Drifting || a.Cut != measure.Pass {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Slow operations are few: a headline of them gets the longest load.
+func TestQuantilesNeedTheLongestLoad(t *testing.T) {
+	m := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 60 * time.Second, Interval: 100 * time.Millisecond}
+	for headline, least := range map[string]time.Duration{"iops": 10 * time.Second, "write.mean": 10 * time.Second, "write.p99": 20 * time.Second, "max": 20 * time.Second} {
+		w := window.NewWatch(&study.Study{Measure: m, Headline: []string{"iops", headline}}, false)
+		if ran, a := feedTo(w, m, .15, func(float64) float64 { return 1 }); ran < least || least == 10*time.Second && ran != least {
+			t.Errorf("%s: the load ran for %v, %+v", headline, ran, a)
+		}
 	}
 }

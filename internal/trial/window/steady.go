@@ -5,6 +5,7 @@ package window
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -34,6 +35,7 @@ type Watch struct {
 	found   bool
 	event   time.Duration // when something is to happen that may change the load; 0 for nothing
 	ramps   bool          // the load has no steady state
+	tails   bool          // a headline is of the slowest operations, which need the longest window
 	Answer  Steadiness
 }
 
@@ -53,7 +55,11 @@ func NewWatch(s *study.Study, open bool) *Watch {
 	if m.Warmup != study.AutoWarmup {
 		least += m.Warmup
 	}
-	return &Watch{measure: m, open: open, drift: DriftLimit(s), next: least}
+	tails := slices.ContainsFunc(s.Headline, func(name string) bool {
+		_, quantile := measure.QuantileOf(name)
+		return quantile || strings.HasSuffix(name, "max")
+	})
+	return &Watch{measure: m, open: open, drift: DriftLimit(s), next: least, tails: tails}
 }
 
 // Until has the load to be steady until an event only, which may change it: that is what is measured.
@@ -92,9 +98,9 @@ func (w *Watch) Enough(intervals []measure.Interval) bool {
 const usable = 6
 
 // futile reports whether noise would hide a steady state even in the longest load: the interval of a drift becomes narrower with the
-// root of the time at best. Where there may be a drift, or the mean varies too much, more time helps.
+// root of the time at best. Where there may be a drift, or the result varies too much, more time helps.
 func (w *Watch) futile(a Steadiness) bool {
-	if a.Window.Steady != measure.SteadyUnknown || w.event > 0 || !(a.half <= usable*w.drift) || math.Abs(a.Window.Drift) > a.half {
+	if a.Window.Steady != measure.SteadyUnknown || w.event > 0 || w.tails || !(a.half <= usable*w.drift) || math.Abs(a.Window.Drift) > a.half {
 		return false
 	}
 	longest := max(w.measure.Longest.Seconds(), a.Window.End)
