@@ -125,7 +125,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		}
 	}
 	a.managed = &tile.Operations{Kinds: a.study.Operations, Arm: arm, Block: next.Seed}
-	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog, Target: s.services.Target}
+	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog, Target: a.reached}
 	a.recorder = measure.NewRecorder(a.interval)
 	a.parts = &parts.Parts{Study: a.study, Kind: a.kind, Record: record, Whole: a.recorder}
 	return a, nil

@@ -84,23 +84,29 @@ func (d *Driver) EnvOf(m *machines.Member) workload.Env {
 	if m.Name != "" {
 		env.Log = func(format string, args ...any) { d.Log(m.Name+": "+format, args...) }
 	}
-	if far, can := m.At.Machine.(platform.Dialer); can && here(m) {
-		find := env.Target
+	if find := env.Target; here(m) {
 		env.Target = func(protocol string) (load.Endpoint, error) {
 			e, err := find(protocol)
-			if e.Private {
-				e.Dial = far.Dial
-			}
-			return e, err
+			return Through(m.At.Machine, e), err
 		}
 	}
 	return env
 }
 
 // here reports whether this process makes the load of another machine, which lacks its clients.
-func here(m *machines.Member) bool {
-	local, is := m.At.Machine.(platform.Local)
-	return m.Kind.Lab && !(is && local.Local())
+func here(m *machines.Member) bool { return m.Kind.Lab && !isLocal(m.At.Machine) }
+
+func isLocal(m platform.Machine) bool {
+	local, is := m.(platform.Local)
+	return is && local.Local()
+}
+
+// Through is the endpoint of a service as this process reaches it from a machine: connections to one of the study begin there.
+func Through(m platform.Machine, e load.Endpoint) load.Endpoint {
+	if far, can := m.(platform.Dialer); can && e.Private && !isLocal(m) {
+		e.Dial = far.Dial
+	}
+	return e
 }
 
 // targetOf finds the service that a member talks to.

@@ -49,3 +49,19 @@ func TestConnectionsBeginOnTheMachine(t *testing.T) {
 		})
 	}
 }
+
+func TestAServiceIsReachedThroughItsMachine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		of   platform.Machine
+		at   load.Endpoint
+		want bool
+	}{
+		"another machine": {dialer{}, load.Endpoint{Private: true}, true}, "this host": {dialer{local: true}, load.Endpoint{Private: true}, false},
+		"a service of a user": {dialer{}, load.Endpoint{}, false}, "no machine": {nil, load.Endpoint{Private: true}, false},
+	} {
+		if e := Through(c.of, c.at); (e.Dial != nil) != c.want {
+			t.Errorf("%s: dialled by it %t, want %t", name, e.Dial != nil, c.want)
+		}
+	}
+}
