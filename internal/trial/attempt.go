@@ -125,7 +125,11 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		}
 	}
 	a.managed = &tile.Operations{Kinds: a.study.Operations, Arm: arm, Block: next.Seed}
-	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog, Target: a.reached}
+	a.monitor = &monitor.Monitor{Study: a.study, Catalog: s.bench.Catalog}
+	a.monitor.Target = func(protocol string) (load.Endpoint, error) {
+		e, err := s.services.Target(protocol)
+		return drive.Through(a.crew.Server().At.Machine, e), err
+	}
 	a.recorder = measure.NewRecorder(a.interval)
 	a.parts = &parts.Parts{Study: a.study, Kind: a.kind, Record: record, Whole: a.recorder}
 	return a, nil

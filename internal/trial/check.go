@@ -53,9 +53,6 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := s.services.Hosting.Announce(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.oneOwner(); err != nil {
-		return nil, err
-	}
 	seen, data, host := map[string]workload.Needs{}, newStored(), &hostCheck{session: s, disks: newStored()}
 	for _, arm := range s.bench.Plan.Arms { // before machines are made that are asked
 		if err := s.bench.possible(arm.Levels); err != nil {
@@ -106,23 +103,6 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	}
 	total.Host = host.most
 	return total, cmp.Or(s.checkSpace(ctx, total), checkEnergy(ctx, s, total))
-}
-
-// oneOwner refuses several machines whose loads would share what they make on a platform: the owner of all is this process.
-func (s *session) oneOwner() error {
-	if s.bench.Study.Tiled() { // each has a service of its own
-		return nil
-	}
-	for _, g := range s.bench.Study.Most() {
-		kind := &s.kind
-		if g.Workload != nil {
-			kind = s.bench.Catalog.Workload(g.Workload.Kind)
-		}
-		if g.Loaded() && kind != nil && kind.Lab && g.Machines > 1 {
-			return fmt.Errorf("group %s has %d machines with workload %s, which one machine makes alone: set its machines to 1, and raise its threads", g.Name, g.Machines, kind.Name)
-		}
-	}
-	return nil
 }
 
 // store is where the service of an arm has data.

@@ -226,23 +226,6 @@ func TestGroupsAddUp(t *testing.T) {
 	}
 }
 
-// The machines of such a workload would remove each other's VMs: their owner is this process.
-func TestALoadOfTheLabIsOfOneMachine(t *testing.T) {
-	s, b, _ := groupRig(t, "")
-	b.Catalog.Workloads[len(b.Catalog.Workloads)-1].Lab = true
-	err := b.Run(t.Context())
-	if want := "group quiet has 2 machines with workload uneven"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
-	}
-	if len(s.asked) > 0 {
-		t.Errorf("machines were asked for: %q", s.asked)
-	}
-	b.Study.Groups[0].Machines = 1
-	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "group noisy has 2 machines") {
-		t.Errorf("a factor gives the other group a second machine: %v", err)
-	}
-}
-
 func TestAGroupThatFailsVoidsTheTrial(t *testing.T) {
 	_, b, _ := groupRig(t, "noisy-1")
 	err := b.Run(t.Context())
