@@ -82,6 +82,7 @@ func (r *rig) inGuests(guests string, args ...string) *exec.Cmd {
 
 // Two guests with disks in a cluster and different jobs at once: both are in the record, and so are both together and the cluster.
 func TestRealGuestsOnACluster(t *testing.T) {
+	effort.Deep(t, "drive guests with disks in a cluster of their host")
 	r, guests := guestRig(t)
 	r.study(twoGroups)
 	text, err := r.inGuests(guests, "run", "study.yaml", "--quiet", "--out", "out").CombinedOutput()
