@@ -57,10 +57,10 @@ type Comparison struct {
 	sentence.Sentence
 }
 
-// Covariate is what the share of CPU time that the hypervisor gave to others does to an estimate.
+// Covariate is the adjustment of an estimate for the share of CPU time that the hypervisor gave to others.
 type Covariate struct {
-	Slope  float64 `json:"slope,omitempty"`  // change of ln of the metric as the share goes from 0 to 1, for which the estimate is adjusted; 0 if it is not
-	Uneven bool    `json:"uneven,omitempty"` // one arm had more of it: the estimate is not adjusted
+	Slope      float64 `json:"slope,omitempty"`      // change of ln of the metric as the share goes from 0 to 1, for which the estimate is adjusted; 0 if it is not
+	Unbalanced bool    `json:"unbalanced,omitempty"` // the arms differ in the share, or in the CPU time wanted: the estimate is not adjusted
 }
 
 // Outliers counts the outlying trials of the two arms of a comparison.

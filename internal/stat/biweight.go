@@ -16,12 +16,12 @@ type (
 
 // regression is a linear model of y on the first columns of x.
 type regression struct {
-	y       []float64
-	x       []vector
-	columns int
-	start   vector // robust initial coefficients
-	ordered bool   // the second column is the order within the block
-	covered bool   // the last column is the covariate
+	y        []float64
+	x        []vector
+	columns  int
+	start    vector // robust initial coefficients
+	ordered  bool   // the second column is the order within the block
+	adjusted bool   // the last column is the covariate
 }
 
 // fitted is a regression with its coefficients, the weight of each value and the

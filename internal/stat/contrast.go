@@ -24,20 +24,20 @@ const (
 
 // Effect is the difference between two arms with its confidence interval, on the log scale.
 type Effect struct {
-	N         int     // blocks
-	Mean      float64 // NaN without blocks
-	Low, High float64 // infinite if undetermined
-	SE        float64 // standard error of Mean
-	DF        float64 // degrees of freedom of SE
-	Critical  float64 // half-width of the interval in standard errors
-	P         float64 // two-sided, of no difference; 1 if undetermined
-	Method    Method
-	Order     Interval // effect of running second in a block, at the level of the contrast
-	OrderMean float64  // its estimate; NaN if all blocks have the same order
-	Outlying  []int    // blocks, from 0, with a trial of weight 0
-	Slope     float64  // change with the covariate from 0 to 1; 0 if the estimate is not adjusted for it
-	Uneven    bool     // the covariate varies, but one arm has more of it: the estimate is not adjusted
-	Far       [2]int   // trials of the baseline and of the arm with weight 0 in the regression of trials; -1 without that regression
+	N          int     // blocks
+	Mean       float64 // NaN without blocks
+	Low, High  float64 // infinite if undetermined
+	SE         float64 // standard error of Mean
+	DF         float64 // degrees of freedom of SE
+	Critical   float64 // half-width of the interval in standard errors
+	P          float64 // two-sided, of no difference; 1 if undetermined
+	Method     Method
+	Order      Interval // effect of running second in a block, at the level of the contrast
+	OrderMean  float64  // its estimate; NaN if all blocks have the same order
+	Outlying   []int    // blocks, from 0, with a trial of weight 0
+	Slope      float64  // change with the covariate from 0 to 1; 0 if the estimate is not adjusted for it
+	Unbalanced bool     // the covariate varies, but the arms differ in it or in its demand: the estimate is not adjusted
+	Far        [2]int   // trials of the baseline and of the arm with weight 0 in the regression of trials; -1 without that regression
 }
 
 // tuning sets how a regression treats outliers: values more than cut scales away have weight
@@ -56,11 +56,11 @@ const leastForTrials = 9
 // widening is the factor by which the intervals of Contrast are wider than those of Student's
 // t. It keeps the coverage although the narrowest of several intervals is chosen and noise is not
 // normal. It was fitted to simulations, which `go run ./bench truth` repeats.
-func widening(blocks int, covered bool) float64 {
+func widening(blocks int, adjusted bool) float64 {
 	switch {
 	case blocks < leastForTrials:
 		return 1
-	case covered:
+	case adjusted:
 		return 1 + 2.5/float64(blocks)
 	}
 	return 1 + 1.25/float64(blocks)
@@ -94,15 +94,15 @@ func Contrast(blocks []Block, alpha float64) Effect {
 		fits = append(fits, single.fit(trialTuning))
 		unknown.Far = fits[1].far()
 	}
-	varies, uneven := covaries(blocks)
-	if unknown.Uneven = uneven; varies && !uneven {
-		r := covering(blocks)
+	varies, unbalanced := covaries(blocks)
+	if unknown.Unbalanced = unbalanced; varies && !unbalanced {
+		r := adjustedRegressions(blocks)
 		fits = append(fits, r[0].fit(blockTuning), r[1].fit(trialTuning))
 	}
 	for i, f := range fits {
 		e := unknown
 		e.Method = []Method{ByBlock, ByTrial}[i%2]
-		if f.covered {
+		if f.adjusted {
 			e.Far = fits[3].far()
 		}
 		e.take(f, alpha, len(fits) > 2)
@@ -125,7 +125,7 @@ func Differences(blocks []Block) []float64 {
 // WithoutOrder returns the differences within the blocks, minus the effects of the order and of the covariate.
 func (e Effect) WithoutOrder(blocks []Block) []float64 {
 	if e.Slope != 0 {
-		blocks = without(blocks, e.Slope)
+		blocks = withoutCovariate(blocks, e.Slope)
 	}
 	d := Differences(blocks)
 	if !math.IsNaN(e.OrderMean) {
@@ -152,7 +152,7 @@ func (e *Effect) take(f fitted, alpha float64, chosen bool) {
 		h := e.Critical * f.se(1)
 		e.OrderMean, e.Order = f.beta[1], Interval{f.beta[1] - h, f.beta[1] + h}
 	}
-	if f.covered {
+	if f.adjusted {
 		e.Slope = f.beta[f.columns-1]
 	}
 	per := len(f.y) / e.N

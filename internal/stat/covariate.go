@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// leastCovariance is the standard deviation of a covariate from which it can matter: what
+	// leastSpread is the standard deviation of a covariate from which it can matter: what
 	// varies less changes values by less than the margins of studies.
-	leastCovariance = 0.002
-	// unevenBelow is the p value below which a covariate counts as influenced by the arms:
+	leastSpread = 0.002
+	// unbalancedBelow is the p value below which a covariate counts as influenced by the arms:
 	// liberal, since a missed influence biases the effect.
-	unevenBelow = 0.1
+	unbalancedBelow = 0.1
 	// mostDemand is the largest difference of demands, a logarithm: a share that is proportional to the demand then changes by a
 	// twentieth.
 	mostDemand = 0.05
@@ -27,9 +27,9 @@ type Covariate struct {
 	Demand float64 // what the share is of, such as the CPU time that was wanted; an arm that changes it may change the share. 0 if unknown
 }
 
-// covaries reports whether the covariate varies enough to sharpen a comparison. uneven reports that it does, but that arms differ in it
+// covaries reports whether the covariate varies enough to sharpen a comparison. unbalanced reports that it does, but that arms differ in it
 // or in its demand: it may be an effect of the arm, and no correction removes that.
-func covaries(blocks []Block) (varies, uneven bool) {
+func covaries(blocks []Block) (varies, unbalanced bool) {
 	if len(blocks) < leastForTrials {
 		return false, false
 	}
@@ -52,10 +52,10 @@ func covaries(blocks []Block) (varies, uneven bool) {
 		squares += math.Pow(f.residual(i, &f.beta), 2)
 	}
 	df := float64(len(r.y) - r.columns)
-	if math.Sqrt(squares/df/2) < leastCovariance {
+	if math.Sqrt(squares/df/2) < leastSpread {
 		return false, false
 	}
-	return true, TwoSided(f.beta[0]/f.se(0), df) < unevenBelow || math.Abs(demandRatio(blocks)) > mostDemand
+	return true, TwoSided(f.beta[0]/f.se(0), df) < unbalancedBelow || math.Abs(demandRatio(blocks)) > mostDemand
 }
 
 // covariate is the arm's minus the baseline's.
@@ -73,8 +73,8 @@ func demandRatio(blocks []Block) float64 {
 	return math.Log(arm / base)
 }
 
-// without are the blocks with values as they would be without the covariate, by its slope.
-func without(blocks []Block, slope float64) []Block {
+// withoutCovariate are the blocks with values as they would be without the covariate, by its slope.
+func withoutCovariate(blocks []Block, slope float64) []Block {
 	out := slices.Clone(blocks)
 	for i, b := range blocks {
 		out[i].Base -= slope * b.BaseCovariate.Share
@@ -110,10 +110,10 @@ func covariateSlope(blocks []Block) float64 {
 	return 0
 }
 
-// covering are the regressions of blocks and of trials with the covariate as their last column.
-func covering(blocks []Block) [2]regression {
+// adjustedRegressions are the regressions of blocks and of trials with the covariate as their last column.
+func adjustedRegressions(blocks []Block) [2]regression {
 	slope := covariateSlope(blocks)
-	rest := without(blocks, slope)
+	rest := withoutCovariate(blocks, slope)
 	paired := differencesOf(rest)
 	single := trialsOf(rest, &paired)
 	for i, b := range blocks {
@@ -125,7 +125,7 @@ func covering(blocks []Block) [2]regression {
 	for _, r := range []*regression{&paired, &single} {
 		r.start[r.columns] = slope
 		r.columns++
-		r.covered = true
+		r.adjusted = true
 	}
 	return [2]regression{paired, single}
 }

@@ -71,7 +71,7 @@ func TestACovariateSharpensAContrast(t *testing.T) {
 
 func TestAnArmThatChangesTheCovariateIsNotAdjusted(t *testing.T) {
 	s := Simulations(t)
-	uneven := func(more, demand float64) func(*normal) float64 {
+	unbalanced := func(more, demand float64) func(*normal) float64 {
 		return func(r *normal) float64 {
 			return s.Share(func() bool {
 				blocks := disturbed(r, independent(r, 36, shapes()[0]), .01, -3, more, 0)
@@ -79,17 +79,17 @@ func TestAnArmThatChangesTheCovariateIsNotAdjusted(t *testing.T) {
 					blocks[i].BaseCovariate.Demand, blocks[i].ArmCovariate.Demand = 1, demand
 				}
 				e := Contrast(blocks, 0.05)
-				if e.Slope != 0 && (e.Uneven || demand > 1) {
+				if e.Slope != 0 && (e.Unbalanced || demand > 1) {
 					t.Error("adjusted all the same")
 				}
-				return e.Uneven
+				return e.Unbalanced
 			})
 		}
 	}
-	s.Within(t, "equal arms", 0, 0.12, uneven(0, 1))
-	s.Within(t, "one arm has 6 % more", 0.94, 1, uneven(0.06, 1))
-	s.Within(t, "one arm wants a tenth more, and the share varies", 0.94, 1, uneven(0, 1.1))
-	s.Within(t, "one arm wants a fiftieth less", 0, 0.12, uneven(0, .98))
+	s.Within(t, "equal arms", 0, 0.12, unbalanced(0, 1))
+	s.Within(t, "one arm has 6 % more", 0.94, 1, unbalanced(0.06, 1))
+	s.Within(t, "one arm wants a tenth more, and the share varies", 0.94, 1, unbalanced(0, 1.1))
+	s.Within(t, "one arm wants a fiftieth less", 0, 0.12, unbalanced(0, .98))
 }
 
 func TestContrastWithoutAVaryingCovariateIsAsBefore(t *testing.T) {

@@ -85,7 +85,7 @@ func (c *checks) orderEffect() measure.Check {
 	if all == nil {
 		return check
 	}
-	check.Detail = "effect of running second in a block: " + several(all) + "; estimates are corrected for it"
+	check.Detail = "effect of running second in a block: " + strings.Join(first(all), ", ") + "; estimates are corrected for it"
 	if check.State == measure.Fail {
 		check.Detail += ", but trials carry over to the next: increase measure.settle"
 		return check

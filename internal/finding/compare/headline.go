@@ -78,8 +78,8 @@ func take(c *finding.Comparison, e stat.Effect, numbers []int) {
 	if numbers != nil && max(e.Far[0], e.Far[1]) > 0 {
 		c.Far = &finding.Outliers{Baseline: e.Far[0], Arm: e.Far[1]}
 	}
-	if e.Uneven || e.Slope != 0 {
-		c.Covariate = &finding.Covariate{Slope: e.Slope, Uneven: e.Uneven}
+	if e.Unbalanced || e.Slope != 0 {
+		c.Covariate = &finding.Covariate{Slope: e.Slope, Unbalanced: e.Unbalanced}
 	}
 	for _, b := range e.Outlying {
 		c.Outlying = append(c.Outlying, numbers[b])

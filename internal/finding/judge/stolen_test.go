@@ -52,7 +52,7 @@ func TestStolenTimeSharpensAHeadline(t *testing.T) {
 func TestStolenTimeOfUnequalArmsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f := judged(neighbours(4, 1.1).build())
-	if h := f.Headlines[0]; h.Covariate == nil || !h.Covariate.Uneven || h.Covariate.Slope != 0 {
+	if h := f.Headlines[0]; h.Covariate == nil || !h.Covariate.Unbalanced || h.Covariate.Slope != 0 {
 		t.Errorf("an arm that wants a tenth more CPU time: %+v, %+v", h, h.Covariate)
 	}
 	if line := stolenLine(f); !strings.Contains(line, "not adjusted") {

@@ -117,7 +117,7 @@ func (r *reader) study(root *document.Node) *study.Study {
 	if e, ok := top["load"]; ok {
 		loadReader{r}.load(e.value, s, kind)
 	}
-	r.alone(s, kind, top, root)
+	r.oneMachine(s, kind, top, root)
 	s.Measure = measureReader{r}.measure(top["measure"].value)
 	measureReader{r}.metered(s)
 	r.covered(s)

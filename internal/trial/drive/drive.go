@@ -115,7 +115,7 @@ type run struct {
 // solo runs a load on one machine: in a worker of ours, or by the program of the workload.
 func (d *Driver) solo(ctx context.Context, r *run) error {
 	m := r.on
-	if m.Kind.Own && !here(m) {
+	if m.Kind.Own && !madeByLab(m) {
 		at := agent.Env{Machine: m.At.Machine, Log: d.Log}
 		if r.begin != nil {
 			at.Begin = r.begin.Wait

@@ -54,7 +54,7 @@ func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.In
 // calibrate calibrates a load that needs it, in a worker on its machine.
 func (d *Driver) calibrate(ctx context.Context, m *machines.Member) error {
 	c, ok := m.Load.(workload.Calibrated)
-	if !ok || !m.Kind.Own || here(m) {
+	if !ok || !m.Kind.Own || madeByLab(m) {
 		return nil
 	}
 	env := d.EnvOf(m)
@@ -84,7 +84,7 @@ func (d *Driver) EnvOf(m *machines.Member) workload.Env {
 	if m.Name != "" {
 		env.Log = func(format string, args ...any) { d.Log(m.Name+": "+format, args...) }
 	}
-	if find := env.Target; here(m) {
+	if find := env.Target; madeByLab(m) {
 		env.Target = func(protocol string) (load.Endpoint, error) {
 			e, err := find(protocol)
 			return Through(m.At.Machine, e), err
@@ -93,8 +93,8 @@ func (d *Driver) EnvOf(m *machines.Member) workload.Env {
 	return env
 }
 
-// here reports whether this process makes the load of another machine, which lacks its clients.
-func here(m *machines.Member) bool { return m.Kind.Lab && !isLocal(m.At.Machine) }
+// madeByLab reports whether this process makes the load of another machine, which lacks its clients.
+func madeByLab(m *machines.Member) bool { return m.Kind.Lab && !isLocal(m.At.Machine) }
 
 func isLocal(m platform.Machine) bool {
 	local, is := m.(platform.Local)

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// alone reports several machines with a load whose owner, on the platform that it manages, is the process of the lab: they would remove
+// oneMachine reports several machines with a load whose owner, on the platform that it manages, is the process of the lab: they would remove
 // each other's VMs. The members of a tile have services of their own.
-func (r *reader) alone(s *study.Study, kind *workload.Kind, top map[string]entry, root *document.Node) {
+func (r *reader) oneMachine(s *study.Study, kind *workload.Kind, top map[string]entry, root *document.Node) {
 	if s.Tiled() {
 		return
 	}
