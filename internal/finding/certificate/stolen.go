@@ -23,13 +23,13 @@ func (c *checks) stolen() []measure.Check {
 		if h.Covariate.Unbalanced {
 			unbalanced = append(unbalanced, name)
 		} else {
-			adjusted = append(adjusted, name+" "+quantity.Percent(h.Covariate.Slope/100))
+			adjusted = append(adjusted, name+" "+quantity.Percent(h.Covariate.Slope/100)+" for each percent of it")
 		}
 	}
 	check := measure.Check{Name: "stolen CPU time", State: measure.Pass}
 	var parts []string
 	if adjusted != nil {
-		parts = append(parts, "estimates are adjusted for the CPU time that the hypervisor gave to others, for each percent of it: "+strings.Join(first(adjusted), ", "))
+		parts = append(parts, "estimates are adjusted for the CPU time that the hypervisor gave to others: "+strings.Join(first(adjusted), ", "))
 	}
 	if unbalanced != nil {
 		check.State = measure.Unknown

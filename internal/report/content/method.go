@@ -123,11 +123,11 @@ func inference(s *report.Sources) sentence.Sentence {
 	if weak(s) {
 		return s.Say("The trial is the unit of inference. Ratios are of geometric means, with Welch’s t interval.")
 	}
-	text := "The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the individual trials; the narrower interval counts. The effect of the order is estimated and removed."
+	removed := "The effect of the order is estimated and removed."
 	if slices.ContainsFunc(s.Findings.Headlines, func(h finding.Comparison) bool { return h.Covariate != nil && !h.Covariate.Unbalanced }) {
-		text += " So is that of CPU time that the hypervisor gave to others."
+		removed = "The effects of the order, and of CPU time that the hypervisor gave to others, are estimated and removed."
 	}
-	return s.Say(text)
+	return s.Say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the individual trials; the narrower interval counts. " + removed)
 }
 
 func judgement(s *report.Sources) sentence.Sentence {
