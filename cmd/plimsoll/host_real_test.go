@@ -45,7 +45,7 @@ func TestRealHostOfAGuestIsJudged(t *testing.T) {
 question: What holds a guest back that computes?
 platform: {guest: {memory: 128MiB, accelerator: tcg, disk: 64MiB, boot: 3m}}
 workload: {processor: {working_set: 64KiB, unit: 1KiB}}
-measure: {settle: 10ms, warmup: 1s, window: 6s, longest: 8s, interval: 500ms, blocks: 1, retries: 0}
+measure: {settle: 10ms, warmup: 1s, window: 8s, longest: 10s, interval: 500ms, blocks: 1, retries: 0}
 headline: [units]
 `), 0o600); err != nil {
 		t.Fatal(err)

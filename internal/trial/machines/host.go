@@ -238,6 +238,19 @@ func (h *host) within(w measure.Window, grace float64) (inside []hoststat.Interv
 	return inside
 }
 
+// around is the interval that holds all of a window, nil if it is more than four times as long: of a host too busy to be
+// read in time. It explains; counters, by which trials are judged, are not taken from it.
+func (h *host) around(w measure.Window) *hoststat.Interval {
+	const leastShare = .25
+	base := h.shared.base.Seconds()
+	for _, i := range h.intervals() {
+		if from, to := base+i.At-i.Seconds, base+i.At; from <= w.Cut && to >= w.End && w.End-w.Cut >= leastShare*i.Seconds {
+			return &i
+		}
+	}
+	return nil
+}
+
 // flat is an interval as counters by name.
 func (h *host) flat(i *hoststat.Interval) map[string]float64 {
 	values := map[string]float64{}
@@ -253,6 +266,9 @@ func (h *host) flat(i *hoststat.Interval) map[string]float64 {
 // that another member reads.
 func (h *host) detail(w measure.Window, grace float64, made []trace.Event) []byte {
 	mean := trace.Combine(h.within(w, grace))
+	if mean == nil {
+		mean = h.around(w)
+	}
 	if !h.owner || h.shared.facts == nil || mean == nil {
 		return nil
 	}

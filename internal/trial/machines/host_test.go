@@ -121,6 +121,22 @@ func TestWindowOfASlowMachine(t *testing.T) {
 	}
 }
 
+// A host too busy to be read in time has its state from the interval around the window, unless that is much longer, and no counters.
+func TestStateAroundAWindow(t *testing.T) {
+	h := &host{shared: &following{facts: &hoststat.Facts{}}, owner: true}
+	h.shared.add(&hoststat.Interval{At: 20, Seconds: 20, Switches: 3})
+	for w, want := range map[[2]float64]bool{{4, 19}: true, {13, 19}: true, {14, 19}: true, {14.1, 19}: false, {-3, 6}: false} {
+		w := measure.Window{Cut: w[0], End: w[1]}
+		if got := h.detail(w, .1, nil); (got != nil) != want {
+			t.Errorf("%v: %s, want a state: %v", w, got, want)
+		}
+	}
+	w := measure.Window{Cut: 13, End: 19}
+	if got := h.within(w, .1); len(got) > 0 {
+		t.Errorf("counters come from %v", got)
+	}
+}
+
 // A reading just before the end of a load does not stand for the window, although the interval before it begins before the window.
 func TestWindowWithAShortInterval(t *testing.T) {
 	h := &host{shared: &following{}}
