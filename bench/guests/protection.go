@@ -98,7 +98,7 @@ type victim interface {
 }
 
 func member(ctx context.Context, p platform.Platform, name string, settings parameter.Settings) (platform.Machine, error) {
-	all, err := p.(platform.Grouped).Members(ctx, platform.Group{Name: name, Machines: 1, Settings: settings})
+	all, err := platform.MembersOf(ctx, p.(platform.Grouped), platform.Group{Name: name, Machines: 1, Settings: settings})
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,30 @@ type Group struct {
 
 // Grouped is a platform that can have several machines at once.
 type Grouped interface {
-	// Members are the machines of a group: exactly its number, in a stable order. A second
-	// call with another number starts missing ones and ends surplus ones.
-	Members(ctx context.Context, g Group) ([]Machine, error)
+	// Members are the machines of groups in their order: of each exactly its number, in a stable order. A second
+	// call with another number starts missing ones and ends surplus ones. All that have to boot do so at once.
+	Members(ctx context.Context, groups ...Group) ([][]Machine, error)
+}
+
+// MembersOf are the machines of one group.
+func MembersOf(ctx context.Context, p Grouped, g Group) ([]Machine, error) {
+	all, err := p.Members(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// InTurn calls a function for groups one after the other, for a platform whose machines do not boot.
+func InTurn(groups []Group, members func(g Group) ([]Machine, error)) ([][]Machine, error) {
+	all := make([][]Machine, len(groups))
+	for i, g := range groups {
+		var err error
+		if all[i], err = members(g); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // Backed is a platform whose machines have disks in the service of the study. The service runs on the host of the machines, starts

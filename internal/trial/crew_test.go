@@ -42,7 +42,11 @@ func (n *node) Name() string { return n.name }
 
 var nodeFormers = map[string]string{"host.one": "a former", "host.two": "another former"}
 
-func (s *site) Members(_ context.Context, g platform.Group) (all []platform.Machine, err error) {
+func (s *site) Members(_ context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return platform.InTurn(groups, s.members)
+}
+
+func (s *site) members(g platform.Group) (all []platform.Machine, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, fmt.Sprintf("%s %d", g.Name, g.Machines))

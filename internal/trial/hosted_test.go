@@ -59,7 +59,11 @@ func (r *rack) Host(context.Context) (platform.Machine, string, error) {
 }
 
 // Members asks one machine for all of a group.
-func (r *rack) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
+func (r *rack) Members(_ context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return platform.InTurn(groups, r.members)
+}
+
+func (r *rack) members(g platform.Group) ([]platform.Machine, error) {
 	if g.Machines != 1 {
 		return nil, fmt.Errorf("%d machines are made for a question", g.Machines)
 	}

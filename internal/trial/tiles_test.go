@@ -165,7 +165,11 @@ type lamps struct {
 	on map[string]bool
 }
 
-func (l *lamps) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
+func (l *lamps) Members(ctx context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return platform.InTurn(groups, l.members)
+}
+
+func (l *lamps) members(g platform.Group) ([]platform.Machine, error) {
 	for name := range l.on {
 		if n := 0; strings.HasPrefix(name, g.Name+"-") {
 			if _, err := fmt.Sscanf(name, g.Name+"-%d", &n); err != nil || n > g.Machines {
@@ -173,7 +177,7 @@ func (l *lamps) Members(ctx context.Context, g platform.Group) ([]platform.Machi
 			}
 		}
 	}
-	return l.site.Members(ctx, g)
+	return l.site.members(g)
 }
 
 // lamp is on while it runs.

@@ -110,7 +110,7 @@ func opened(ctx context.Context, k platform.Kind, settings parameter.Settings) (
 	all := []platform.Machine{p.Machine()}
 	if agents, _ := strconv.Atoi(settings["agents"]); agents > 1 {
 		if grouped, ok := p.(platform.Grouped); ok {
-			if all, err = grouped.Members(ctx, platform.Group{Name: "check", Machines: agents}); err != nil {
+			if all, err = platform.MembersOf(ctx, grouped, platform.Group{Name: "check", Machines: agents}); err != nil {
 				return nil, nil, errors.Join(err, p.Close())
 			}
 		}

@@ -12,10 +12,14 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Members are the machines of agents with the group's labels that are in no other group, by
-// name; machines that the group already has come first. It waits for missing agents as long
+// Members are the machines of agents with the labels of each group that are in no other group, by
+// name; machines that a group already has come first. It waits for missing agents as long
 // as the settings say.
-func (f *fleet) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
+func (f *fleet) Members(ctx context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return platform.InTurn(groups, func(g platform.Group) ([]platform.Machine, error) { return f.members(ctx, g) })
+}
+
+func (f *fleet) members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
 	s, wanted, err := f.settingsOf(g)
 	if err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func group(name string, machines int, labels string) platform.Group {
 // members has a group made and checks who is in it.
 func (c *crew) members(p platform.Grouped, g platform.Group, want string) []platform.Machine {
 	c.t.Helper()
-	all, err := p.Members(c.t.Context(), g)
+	all, err := platform.MembersOf(c.t.Context(), p, g)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -40,8 +40,8 @@ type Groups[V VM] struct {
 	taken []V // by number, from 1; zero where the number is free
 }
 
-// New makes the first VM, which is the only one until there are groups. The check is of all VMs of
-// a group, before the first of them boots.
+// New makes the first VM, which is the only one until there are groups. The check is of all VMs that
+// groups have, before the first of them boots.
 func New[V VM](name string, take func(Identity) (V, error), check func([]V) error) (*Groups[V], error) {
 	g := &Groups[V]{name: name, check: check, all: map[string][]V{}}
 	var err error
@@ -77,10 +77,40 @@ func named(g platform.Group) string {
 	return " of group " + g.Name
 }
 
-// Members makes or ends VMs of a group until it has as many as it wants, and boots them.
-func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Identity) (V, error)) ([]platform.Machine, error) {
+// Members makes or ends VMs of groups until each has as many as it wants, and then boots all at once. Taking returns the
+// function that makes a VM of a group.
+func (g *Groups[V]) Members(ctx context.Context, groups []platform.Group, taking func(platform.Group) (func(Identity) (V, error), error)) ([][]platform.Machine, error) {
+	takes := make([]func(Identity) (V, error), len(groups))
+	for i, of := range groups {
+		var err error
+		if takes[i], err = taking(of); err != nil {
+			return nil, err
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	members, all := make([][]platform.Machine, len(groups)), []V{}
+	for i, of := range groups {
+		vms, err := g.resize(ctx, of, takes[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, vm := range vms {
+			members[i] = append(members[i], vm)
+		}
+		all = append(all, vms...)
+	}
+	if err := g.check(all); err != nil {
+		return nil, err
+	}
+	if err := each(all, func(vm V) error { return vm.Boot(ctx) }); err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
+// resize makes or ends VMs of a group until it has as many as it wants.
+func (g *Groups[V]) resize(ctx context.Context, of platform.Group, take func(Identity) (V, error)) ([]V, error) {
 	prefix := of.Name
 	if prefix == "" {
 		prefix = g.name
@@ -97,20 +127,7 @@ func (g *Groups[V]) Members(ctx context.Context, of platform.Group, take func(Id
 		}
 	}
 	g.all[of.Name] = all
-	if err == nil {
-		err = g.check(all)
-	}
-	if err == nil {
-		err = each(all, func(vm V) error { return vm.Boot(ctx) })
-	}
-	if err != nil {
-		return nil, err
-	}
-	members := make([]platform.Machine, len(all))
-	for i, vm := range all {
-		members[i] = vm
-	}
-	return members, nil
+	return all, err
 }
 
 // removal is how long a VM that was deployed may take to end.

@@ -3,7 +3,9 @@ package group
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"plimsoll/internal/platform"
@@ -15,11 +17,19 @@ type vm struct {
 	number        int
 	boots, ends   int
 	booted, ended error
-	late          bool // its end came with a context that was over
+	late          bool            // its end came with a context that was over
+	meet          *sync.WaitGroup // of those that boot; nil for none
 }
 
-func (v *vm) Rename(string)              {}
-func (v *vm) Boot(context.Context) error { v.boots++; return v.booted }
+func (v *vm) Rename(string) {}
+func (v *vm) Boot(context.Context) error {
+	v.boots++
+	if v.meet != nil {
+		v.meet.Done()
+		v.meet.Wait()
+	}
+	return v.booted
+}
 func (v *vm) End(ctx context.Context) error {
 	v.ends++
 	v.late = ctx.Err() != nil
@@ -75,5 +85,41 @@ func TestDeploy(t *testing.T) {
 	g, _ := New("guest", func(Identity) (*vm, error) { return &vm{}, nil }, func([]*vm) error { return nil })
 	if err := g.Deploy(t.Context(), platform.Group{Name: "twin-deploy"}, func(Identity) (*vm, error) { return nil, refused }); !errors.Is(err, refused) {
 		t.Error(err)
+	}
+}
+
+// The VMs of several groups are numbered in order, checked together, and boot at once; each group then gets as many as it wants.
+func TestMembersOfSeveralGroups(t *testing.T) {
+	meet := &sync.WaitGroup{}
+	checked := 0
+	taking := func(g platform.Group) (func(Identity) (*vm, error), error) {
+		if g.Machines == 0 {
+			return nil, errors.New("no VMs of group " + g.Name)
+		}
+		return func(i Identity) (*vm, error) { return &vm{number: i.Number, meet: meet}, nil }, nil
+	}
+	first, _ := taking(platform.Group{Machines: 1})
+	g, err := New("guest", first, func(all []*vm) error {
+		checked = len(all)
+		meet.Add(len(all))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		servers, clients int
+		want             string
+	}{{2, 1, "[[2 3] [4]]"}, {1, 3, "[[2] [4 3 5]]"}, {0, 3, "no VMs of group server"}, {1, 1, "[[2] [4]]"}} {
+		all, err := g.Members(t.Context(), []platform.Group{{Name: "server", Machines: c.servers}, {Name: "client", Machines: c.clients}}, taking)
+		numbers := make([][]int, len(all))
+		for i := range all {
+			for _, m := range all[i] {
+				numbers[i] = append(numbers[i], m.(*vm).number)
+			}
+		}
+		if got := fmt.Sprint(numbers); err == nil && (got != c.want || checked != c.servers+c.clients) || err != nil && err.Error() != c.want {
+			t.Errorf("%d and %d: %s, %v, want %s; %d were checked", c.servers, c.clients, got, err, c.want, checked)
+		}
 	}
 }

@@ -92,18 +92,17 @@ func (t *testbed) programs(ctx context.Context) (string, error) {
 // Machine is the VM of a study that has only one.
 func (t *testbed) Machine() platform.Machine { return t.vms.First() }
 
-// Members boots or ends VMs of a group until it has as many as it wants. As many boot at a
+// Members boots or ends VMs of groups until each has as many as it wants. As many boot at a
 // time as this host has CPUs. A VM takes the settings of its group when it is made; afterwards
 // only factors change it.
-func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	settings, err := group.Settings(g, t.study, possible)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := t.others.host(ctx, settings); err != nil {
-		return nil, err
-	}
-	return t.vms.Members(ctx, g, t.taking(settings))
+func (t *testbed) Members(ctx context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return t.vms.Members(ctx, groups, func(g platform.Group) (func(group.Identity) (*machine, error), error) {
+		settings, err := group.Settings(g, t.study, possible)
+		if err == nil {
+			_, err = t.others.host(ctx, settings)
+		}
+		return t.taking(settings), err
+	})
 }
 
 // afford checks before the first of several VMs boots that all of them fit.

@@ -34,7 +34,7 @@ func running(t *testing.T, b *testbed) int {
 
 func members(t *testing.T, b *testbed, g platform.Group) []platform.Machine {
 	t.Helper()
-	all, err := b.Members(t.Context(), g)
+	all, err := platform.MembersOf(t.Context(), b, g)
 	if err != nil {
 		t.Fatal(err)
 	}

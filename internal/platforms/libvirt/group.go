@@ -77,13 +77,12 @@ func (t *testbed) taking(g spec.Guest) func(group.Identity) (*machine, error) {
 // Machine is the VM of a study that has only one.
 func (t *testbed) Machine() platform.Machine { return t.vms.First() }
 
-// Members boots or ends VMs of a group until it has as many as it wants.
-func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	settings, err := group.Settings(g, t.settings, t.grouped)
-	if err != nil {
-		return nil, err
-	}
-	return t.vms.Members(ctx, g, t.taking(settings.Guest))
+// Members boots or ends VMs of groups until each has as many as it wants.
+func (t *testbed) Members(ctx context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return t.vms.Members(ctx, groups, func(g platform.Group) (func(group.Identity) (*machine, error), error) {
+		settings, err := group.Settings(g, t.settings, t.grouped)
+		return t.taking(settings.Guest), err
+	})
 }
 
 // grouped judges the settings of a group, whose machines are made by the daemon of the study.

@@ -37,7 +37,7 @@ func hasGroups(t *testing.T, l lab) {
 		l.nothing(t)
 	}()
 	web := platform.Group{Name: "web", Machines: 2}
-	all, err := b.Members(t.Context(), web)
+	all, err := platform.MembersOf(t.Context(), b, web)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func hasGroups(t *testing.T, l lab) {
 	if _, err := b.Members(t.Context(), web); err == nil || !strings.Contains(err.Error(), "apply to the whole study") {
 		t.Errorf("a group of another daemon: %v", err)
 	}
-	if all, err = b.Members(t.Context(), platform.Group{Name: "web", Machines: 1}); err != nil || len(all) != 1 || domains() != 1 {
+	if all, err = platform.MembersOf(t.Context(), b, platform.Group{Name: "web", Machines: 1}); err != nil || len(all) != 1 || domains() != 1 {
 		t.Errorf("%d machines, %d domains, %v", len(all), domains(), err)
 	}
 }

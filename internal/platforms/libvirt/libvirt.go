@@ -79,7 +79,7 @@ type provided struct {
 func (p *provided) Machine() platform.Machine { return p.domain }
 
 // Members implements platform.Grouped, to say how to have several machines.
-func (p *provided) Members(context.Context, platform.Group) ([]platform.Machine, error) {
+func (p *provided) Members(context.Context, ...platform.Group) ([][]platform.Machine, error) {
 	return nil, &platform.Refused{Err: fmt.Errorf("domain %s is one machine: omit the setting domain to have machines created for the groups", p.settings.Domain)}
 }
 

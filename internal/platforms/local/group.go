@@ -7,8 +7,12 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Members are seats on this machine, as many as the group has machines.
-func (l *local) Members(_ context.Context, g platform.Group) ([]platform.Machine, error) {
+// Members are seats on this machine, as many for each group as it has machines.
+func (l *local) Members(_ context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return platform.InTurn(groups, l.members)
+}
+
+func (l *local) members(g platform.Group) ([]platform.Machine, error) {
 	if g.Machines < 1 {
 		return nil, fmt.Errorf("%d machines: must be 1 or more", g.Machines)
 	}

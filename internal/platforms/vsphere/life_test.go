@@ -333,7 +333,7 @@ func TestGroups(t *testing.T) {
 	})
 	p := pretend(t, model)
 	g := platform.Group{Name: "client", Machines: 2, Settings: parameter.Settings{"vcpus": "2"}}
-	all, err := b.Members(t.Context(), g)
+	all, err := platform.MembersOf(t.Context(), b, g)
 	if err != nil || len(all) != 2 || all[0].Name() != "client-1" || all[1].(*machine).Spec().VCPUs != 2 {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -349,14 +349,14 @@ func TestGroups(t *testing.T) {
 		t.Errorf("too few addresses: %v", err)
 	}
 	g.Machines = 1
-	if left, err := b.Members(t.Context(), g); err != nil || len(left) != 1 || left[0] != all[0] {
+	if left, err := platform.MembersOf(t.Context(), b, g); err != nil || len(left) != 1 || left[0] != all[0] {
 		t.Errorf("%v, %v", left, err)
 	}
 	if _, err := all[1].ReadFile(t.Context(), "/x"); err == nil || !strings.Contains(err.Error(), "has ended it") {
 		t.Errorf("a VM that was removed: %v", err)
 	}
 	g.Machines = 2 // the address of the VM that was removed is free
-	if again, err := b.Members(t.Context(), g); err != nil || len(again) != 2 || again[0] != all[0] || again[1] == all[1] || again[1].(*machine).slot.number != all[1].(*machine).slot.number {
+	if again, err := platform.MembersOf(t.Context(), b, g); err != nil || len(again) != 2 || again[0] != all[0] || again[1] == all[1] || again[1].(*machine).slot.number != all[1].(*machine).slot.number {
 		t.Errorf("%v, %v", again, err)
 	}
 	for want, settings := range map[string]parameter.Settings{"the same for all groups": {"disk": "1GiB"}, "has 8 vCPUs": {"topology": "2x4"}, "unknown": {"speed": "1"}} {

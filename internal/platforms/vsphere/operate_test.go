@@ -31,7 +31,7 @@ func own(model *simulator.Model) (vms, snapshots int) {
 func TestOperate(t *testing.T) {
 	b, model := settled(t, func(s *Settings) { s.DRS = false })
 	p := pretend(t, model)
-	all, err := b.Members(t.Context(), platform.Group{Name: "twin-migrate", Machines: 1})
+	all, err := platform.MembersOf(t.Context(), b, platform.Group{Name: "twin-migrate", Machines: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

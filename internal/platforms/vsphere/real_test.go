@@ -69,7 +69,7 @@ func TestRealVMs(t *testing.T) {
 func several(t *testing.T, b *testbed) {
 	t.Helper()
 	g := platform.Group{Name: "client", Machines: 2, Settings: parameter.Settings{"vcpus": "1", "memory": "256MiB"}}
-	all, err := b.Members(t.Context(), g)
+	all, err := platform.MembersOf(t.Context(), b, g)
 	if err != nil || len(all) != 2 || all[1].Name() != "client-2" {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -79,7 +79,7 @@ func several(t *testing.T, b *testbed) {
 		}
 	}
 	g.Machines = 1
-	if left, err := b.Members(t.Context(), g); err != nil || len(left) != 1 || left[0] != all[0] {
+	if left, err := platform.MembersOf(t.Context(), b, g); err != nil || len(left) != 1 || left[0] != all[0] {
 		t.Errorf("%v, %v", left, err)
 	}
 	if _, err := all[1].ReadFile(t.Context(), "/proc/uptime"); err == nil || !strings.Contains(err.Error(), "has ended it") {

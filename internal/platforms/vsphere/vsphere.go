@@ -160,14 +160,13 @@ func (t *testbed) clear(ctx context.Context) error {
 	return t.record.forget()
 }
 
-// Members makes or removes VMs of a group until it has as many as it wants. A VM takes the settings
+// Members makes or removes VMs of groups until each has as many as it wants. A VM takes the settings
 // of its group when it is made; afterwards only factors change it.
-func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
-	settings, err := group.Settings(g, t.settings, t.fits)
-	if err != nil {
-		return nil, err
-	}
-	return t.vms.Members(ctx, g, t.taking(settings))
+func (t *testbed) Members(ctx context.Context, groups ...platform.Group) ([][]platform.Machine, error) {
+	return t.vms.Members(ctx, groups, func(g platform.Group) (func(group.Identity) (*machine, error), error) {
+		settings, err := group.Settings(g, t.settings, t.fits)
+		return t.taking(settings), err
+	})
 }
 
 // fits checks the settings of a group. All VMs have the same appliance.

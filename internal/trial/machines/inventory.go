@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -110,18 +111,24 @@ func (v *Inventory) Gather(ctx context.Context, groups []study.Group, driven Loa
 	if !ok {
 		return nil, fmt.Errorf("platform %s has one machine: a study of several machines requires platform guest, fleet or local", v.Use.Kind)
 	}
-	var all Set
-	for _, g := range groups {
+	loads := make([]Member, len(groups))
+	for n, g := range groups {
 		kind, settings, err := driven(g)
 		if err != nil {
 			return nil, err
 		}
-		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
-		if err != nil {
-			return nil, fmt.Errorf("have %s: %w", phrase(g), err)
-		}
-		for i, m := range machines {
-			all = append(all, &Member{At: workspaceOf(m, v.Scratch), Name: m.Name(), Index: i, Group: g, Kind: kind, Settings: settings})
+		loads[n] = Member{Group: g, Kind: kind, Settings: settings}
+	}
+	machines, err := membersOf(ctx, grouped, groups)
+	if err != nil {
+		return nil, err
+	}
+	var all Set
+	for n := range groups {
+		for i, m := range machines[n] {
+			member := loads[n]
+			member.At, member.Name, member.Index = workspaceOf(m, v.Scratch), m.Name(), i
+			all = append(all, &member)
 		}
 	}
 	v.Machine = all.Lead().At.Machine
@@ -138,13 +145,13 @@ func (v *Inventory) Locate(ctx context.Context, groups []study.Group) (server Wo
 	if !ok || len(groups) == 0 {
 		return server, nil
 	}
+	machines, err := membersOf(ctx, grouped, groups)
+	if err != nil {
+		return server, err
+	}
 	v.byName = map[string]Workspace{}
-	for _, g := range groups {
-		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
-		if err != nil {
-			return server, fmt.Errorf("find %s: %w", phrase(g), err)
-		}
-		for i, m := range machines {
+	for n, g := range groups {
+		for i, m := range machines[n] {
 			at := workspaceOf(m, v.Scratch)
 			v.byName[m.Name()] = at
 			if g.Serves && i == 0 {
@@ -179,10 +186,22 @@ func Lead(ctx context.Context, p platform.Platform, s *study.Study) (platform.Ma
 	if !ok || i < 0 {
 		return p.Machine(), nil
 	}
-	g := s.Groups[i]
-	machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
+	machines, err := membersOf(ctx, grouped, s.Groups[i:i+1])
 	if err != nil {
-		return nil, fmt.Errorf("have %s: %w", phrase(g), err)
+		return nil, err
 	}
-	return machines[0], nil
+	return machines[0][0], nil
+}
+
+// membersOf are the machines of the groups of a study.
+func membersOf(ctx context.Context, p platform.Grouped, groups []study.Group) ([][]platform.Machine, error) {
+	wanted, phrases := make([]platform.Group, len(groups)), make([]string, len(groups))
+	for i, g := range groups {
+		wanted[i], phrases[i] = platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings}, phrase(g)
+	}
+	machines, err := p.Members(ctx, wanted...)
+	if err != nil {
+		return nil, fmt.Errorf("have %s: %w", strings.Join(phrases, ", "), err)
+	}
+	return machines, nil
 }
