@@ -136,7 +136,7 @@ func (m mediation) resume(ctx context.Context, dir string) (err error) {
 		}
 		defer func() { err = errors.Join(err, p.Close()) }()
 	}
-	_, err = m.lab.measure(ctx, r, p)
+	_, err = m.lab.measure(ctx, r, p, nil)
 	return err
 }
 

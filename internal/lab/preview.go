@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/requirement"
 	"plimsoll/internal/tune"
 )
 
@@ -35,6 +36,7 @@ type Preview struct {
 	Longest time.Duration
 	Tunes   []tunable.Setting // what plimsoll tune may change; nil without a goal
 	Unsafe  []string          // levels of the study that can lose data or weaken security, as FACTOR=LEVEL
+	known   *requirement.Known
 }
 
 // Plannable reports whether a study can be planned, on whatever machine.
@@ -75,7 +77,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 	if err != nil {
 		return nil, nil, fmt.Errorf("find results folder: %w", err)
 	}
-	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: scratch(pf, dir), Version: l.Version}
+	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: scratch(pf, dir), Version: l.Version, Known: &requirement.Known{}}
 	needs, err := bench.Check(ctx)
 	if err != nil {
 		return nil, nil, &mistake{err}
@@ -87,7 +89,7 @@ func (l *Lab) preview(ctx context.Context, request Request) (_ *Preview, _ platf
 	}
 	preview := &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
-		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
+		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual, known: bench.Known,
 	}
 	preview.Tunes, preview.Unsafe = tunable.Of(l.Catalog, s), tunable.UnsafeLevels(l.Catalog, s)
 	if longest := trial.Longest(s); longest > 0 {

@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/requirement"
 	"plimsoll/internal/trial/restore"
 )
 
@@ -63,7 +64,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	outcome, err := l.measure(ctx, r, p)
+	outcome, err := l.measure(ctx, r, p, preview.known)
 	if err == nil {
 		outcome, err = mediation{l, r, p}.complete(ctx, outcome)
 	}
@@ -93,7 +94,7 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := l.measure(ctx, r, p)
+	outcome, err := l.measure(ctx, r, p, nil)
 	if err == nil {
 		outcome, err = mediation{l, r, p}.complete(ctx, outcome)
 	}
@@ -130,8 +131,8 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	return outcome, err
 }
 
-// measure runs the remaining trials and analyses them.
-func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (*Outcome, error) {
+// measure runs the remaining trials and analyses them. What a check of the study with these machines found is known; nil for none.
+func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform, known *requirement.Known) (*Outcome, error) {
 	if err := restore.Choose(ctx, p, r.Dir); err != nil {
 		return nil, err
 	}
@@ -141,7 +142,10 @@ func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform) (*Outcom
 	}
 	bench := &trial.Bench{
 		Study: r.Source.Study, Plan: r.Plan, Catalog: l.Catalog, Platform: p,
-		Dir: dir, Scratch: scratch(p, dir), Version: l.Version,
+		Dir: dir, Scratch: scratch(p, dir), Version: l.Version, Known: known,
+	}
+	if known == nil {
+		bench.Known = &requirement.Known{}
 	}
 	published := publisher.New(bench, l.Events, l.Progress)
 	bench.Report = published.Take

@@ -135,7 +135,7 @@ func (l *Lab) step(ctx context.Context, request Request, p platform.Platform) (_
 		}
 		defer func() { err = errors.Join(err, p.Close()) }()
 	}
-	outcome, err := l.measure(ctx, r, p)
+	outcome, err := l.measure(ctx, r, p, nil)
 	if err == nil && len(outcome.Findings.DataFailures) > 0 {
 		err = &DataError{outcome.Findings.DataVerdict()}
 	}

@@ -302,9 +302,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		return fault.Voids(err)
 	}
 	watched := a.crew // a growth may add others
-	for _, m := range watched {
-		m.Sampler.Begin(ctx, a.study.Measure.Interval)
-	}
+	watched.BeginSampling(ctx, a.study.Measure.Interval)
 	a.under.Begin(a.study.Measure.Interval)
 	metering{a}.follow(ctx, watched)
 	before, from := ownCPU(), time.Now()
@@ -322,9 +320,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		guarded = func(ctx context.Context) error { return tiling{a}.amid(ctx, load) }
 	}
 	err = serve.Guard(ctx, a.session.services, guarded)
-	for _, m := range watched {
-		m.Sampler.End(ctx)
-	}
+	watched.EndSampling(ctx)
 	a.under.End(a.began)
 	a.energy.End(ctx)
 	if err == nil {

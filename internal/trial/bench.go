@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/requirement"
 	"plimsoll/internal/trial/restore"
 	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/setting"
@@ -34,6 +35,8 @@ type Bench struct {
 	Version  string      // of plimsoll
 	Report   func(Event) // progress reports; nil for none. It must not block.
 	Undo     string      // folder of undo logs; empty for this user's
+	// Known is what an earlier check of the study with these machines found; nil for none.
+	Known *requirement.Known
 
 	// step is called by tests at each point between which a crash makes a
 	// difference, with its name.
@@ -120,11 +123,11 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 		journal:  j, results: measure.OpenResults(b.Dir),
 	}
 	s.settings = setting.New(b.Study, s.machines, j)
-	s.services = &serve.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log}
+	s.services = &serve.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log, Known: b.Known}
 	if old := j.Begin(); old != nil && j.Saved() {
 		s.machines.Mark = old.Mark
 	}
-	s.tiles = &tile.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log}
+	s.tiles = &tile.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log, Known: b.Known}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
 	if b.Study.Hosted && !s.services.Simulated {
 		s.services.Hosting = &serve.Hosting{Machines: s.machines}

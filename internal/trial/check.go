@@ -53,7 +53,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	if err := s.services.Hosting.Announce(ctx); err != nil {
 		return nil, err
 	}
-	seen, data, host := map[string]workload.Needs{}, newStored(), &hostCheck{session: s, disks: newStored()}
+	data, host := newStored(), &hostCheck{session: s, disks: newStored()}
 	for _, arm := range s.bench.Plan.Arms { // before machines are made that are asked
 		if err := s.bench.possible(arm.Levels); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
@@ -75,13 +75,10 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 			return nil, err
 		}
 		total.serve(serving)
-		if s.services.Provided() != nil { // that of another arm may be another
-			clear(seen)
-		}
 		if err := all.Build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		files, served, err := s.checkLoads(ctx, all, seen, total, max(1, serving.Servers))
+		files, served, err := s.checkLoads(ctx, arm, all, total, max(1, serving.Servers))
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
@@ -185,28 +182,31 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (machine
 	return s.machines.Gather(ctx, groups, s.driven(levels))
 }
 
-// checkLoads asks each kind of load of an arm for its needs, and returns those of the disk: of
+// checkLoads adds the needs of the loads of an arm, and returns those of the disk: of
 // files, and in the service. What is in the service is in each of its servers, which are filled at once.
-func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[string]workload.Needs, total *Needs, servers int) (most, served int64, err error) {
+func (s *session) checkLoads(ctx context.Context, arm plan.Arm, all machines.Set, total *Needs, servers int) (most, served int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
 		return 0, 0, nil
+	}
+	at := ""
+	if s.services.Provided() != nil {
+		at = arm.Label
+	}
+	answers, err := s.bench.Known.Loads(ctx, all.Driving(), at, func(m *machines.Member) workload.Env {
+		env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
+		env.Speaks, env.Target = s.services.Spoken(), s.services.Provided()
+		if s.bench.Study.Tiled() {
+			env.Speaks = s.tiles.Spoken(m)
+		}
+		return env
+	})
+	if err != nil {
+		return 0, 0, err
 	}
 	_, apart := s.bench.Platform.(platform.ScratchProvider)
 	disk := int64(0)
 	for _, m := range all.Driving() {
-		key := m.Name + " " + m.Kind.Name + " " + journal.LoadKey(m.Settings)
-		needs, known := seen[key]
-		if !known {
-			env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
-			env.Speaks, env.Target = s.services.Spoken(), s.services.Provided()
-			if s.bench.Study.Tiled() {
-				env.Speaks = s.tiles.Spoken(m)
-			}
-			if needs, err = m.Load.Check(ctx, env); err != nil {
-				return 0, 0, err
-			}
-			seen[key] = needs
-		}
+		needs := answers[m]
 		if needs.Served > 0 {
 			needs.Served *= int64(servers)
 			needs.Time *= time.Duration(servers)

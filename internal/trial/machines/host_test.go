@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 type hereMachine struct {
 	platform.Machine
 	local, broken bool
-	files         int // that were read one by one
+	files         atomic.Int64 // that were read one by one
 }
 
 func (h *hereMachine) Name() string { return "here" }
@@ -31,7 +32,7 @@ func (h *hereMachine) Self(context.Context) (string, error) {
 }
 
 func (h *hereMachine) ReadFile(_ context.Context, name string) ([]byte, error) {
-	h.files++
+	h.files.Add(1)
 	return os.ReadFile(name)
 }
 
@@ -56,16 +57,12 @@ func TestHostIsFollowed(t *testing.T) {
 				t.Errorf("two members share one reading: %v", shares)
 			}
 			start := time.Now()
-			for _, m := range set {
-				m.Sampler.Begin(t.Context(), 0)
-			}
+			set.BeginSampling(t.Context(), 0)
 			for time.Since(start) < 1200*time.Millisecond { // with CPU time, and several readings on a busy machine
 				bytes.Repeat([]byte("x"), 1<<12)
 			}
 			w := measure.Window{End: time.Since(start).Seconds()}
-			for _, m := range set {
-				m.Sampler.End(t.Context())
-			}
+			set.EndSampling(t.Context())
 			for _, m := range set {
 				got := m.Sampler.Over(w)
 				if used := got["cpu.user"] + got["cpu.system"]; got["cpu.count"] < 1 || used < .2 || got["memory.available"] <= 0 {
@@ -80,8 +77,8 @@ func TestHostIsFollowed(t *testing.T) {
 					t.Error("one host has two files")
 				}
 			}
-			if name != "files" && h.files > 0 {
-				t.Errorf("%d files were read one by one", h.files)
+			if name != "files" && h.files.Load() > 0 {
+				t.Errorf("%d files were read one by one", h.files.Load())
 			}
 		})
 	}

@@ -164,13 +164,11 @@ func (v *Inventory) Locate(ctx context.Context, groups []study.Group) (server Wo
 
 // MakeScratch makes the scratch folders unless this session has done so.
 func (v *Inventory) MakeScratch(ctx context.Context, all Set) error {
-	for _, m := range all {
-		if v.made[m.Name] == m.At.Machine {
-			continue
-		}
-		if err := m.At.makeScratch(ctx, v.Mark); err != nil {
-			return err
-		}
+	missing := slices.DeleteFunc(slices.Clone(all), func(m *Member) bool { return v.made[m.Name] == m.At.Machine })
+	if err := missing.Each(ctx, func(ctx context.Context, m *Member) error { return m.At.makeScratch(ctx, v.Mark) }); err != nil {
+		return err
+	}
+	for _, m := range missing {
 		if v.made == nil {
 			v.made = map[string]platform.Machine{}
 		}

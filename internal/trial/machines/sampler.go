@@ -61,14 +61,11 @@ type sample struct {
 // Watch opens the samplers of all machines of a set. Those that are this host share its readings:
 // the first of the subject takes them, if it is one.
 func (c Set) Watch(ctx context.Context, sources []collect.Source, served bool) {
-	for _, m := range c {
-		m.Sampler = nil
-	}
+	c.each(func(m *Member) {
+		m.Sampler = openSampler(ctx, sources, collect.Env{Machine: m.At.Machine, Dir: m.At.Dir, Served: served})
+	})
 	var here *Sampler
 	for _, m := range append(c.Subject(), c...) {
-		if m.Sampler == nil {
-			m.Sampler = openSampler(ctx, sources, collect.Env{Machine: m.At.Machine, Dir: m.At.Dir, Served: served})
-		}
 		local, ok := m.At.Machine.(platform.Local)
 		switch {
 		case !ok || !local.Local() || m.Sampler.host == nil || m.Sampler == here:
@@ -76,6 +73,30 @@ func (c Set) Watch(ctx context.Context, sources []collect.Source, served bool) {
 			here = m.Sampler
 		default:
 			m.Sampler.host.shared, m.Sampler.host.owner = here.host.shared, false
+		}
+	}
+}
+
+// each does something on all machines at once.
+func (c Set) each(do func(*Member)) {
+	var done sync.WaitGroup
+	for _, m := range c {
+		done.Go(func() { do(m) })
+	}
+	done.Wait()
+}
+
+// BeginSampling takes the first samples of all machines, and continues until EndSampling.
+func (c Set) BeginSampling(ctx context.Context, every time.Duration) {
+	c.each(func(m *Member) { m.Sampler.begin(ctx, every) })
+}
+
+// EndSampling takes the last samples, and returns when nothing samples any more.
+func (c Set) EndSampling(ctx context.Context) {
+	c.each(func(m *Member) { m.Sampler.end(ctx) })
+	for _, m := range c { // after the readings that some share
+		if s := m.Sampler; s.host != nil {
+			s.Missing = append(s.Missing, s.host.missing()...)
 		}
 	}
 }
@@ -121,8 +142,8 @@ func (s *Sampler) open(ctx context.Context, source collect.Source, place collect
 	return nil
 }
 
-// Begin takes the first sample and continues until end is called.
-func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
+// begin takes the first sample and continues until end is called.
+func (s *Sampler) begin(ctx context.Context, every time.Duration) {
 	if s.host != nil {
 		s.host.begin(ctx, max(every, sampleEvery))
 	}
@@ -146,8 +167,8 @@ func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
 	})
 }
 
-// End takes the last sample, and returns when nothing samples any more.
-func (s *Sampler) End(ctx context.Context) {
+// end takes the last sample, and returns when nothing samples any more.
+func (s *Sampler) end(ctx context.Context) {
 	s.cancel()
 	s.done.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), sampleLast)
@@ -155,7 +176,6 @@ func (s *Sampler) End(ctx context.Context) {
 	s.take(last)
 	if s.host != nil {
 		s.host.end(s.start)
-		s.Missing = append(s.Missing, s.host.missing()...)
 	}
 }
 

@@ -32,9 +32,9 @@ func TestSamplerCountsTheWindowOnly(t *testing.T) {
 			// 100/s during the first four seconds, 10/s after.
 			return map[string]float64{"grows": 100*min(at, 4) + 10*max(0, at-4), "level": at}, nil
 		})}, collect.Env{})
-		s.Begin(t.Context(), 100*time.Millisecond)
+		s.begin(t.Context(), 100*time.Millisecond)
 		<-time.After(10 * time.Second) // virtual
-		s.End(t.Context())
+		s.end(t.Context())
 		if n := len(s.samples); n < 20 || n > 22 {
 			t.Errorf("%d samples in 10 s, want one every 500 ms", n)
 		}
@@ -56,9 +56,9 @@ func TestSamplingIsCheap(t *testing.T) {
 			<-time.After(20 * time.Millisecond) // virtual
 			return nil, nil
 		})}, collect.Env{})
-		s.Begin(t.Context(), 100*time.Millisecond)
+		s.begin(t.Context(), 100*time.Millisecond)
 		<-time.After(60 * time.Second)
-		s.End(t.Context())
+		s.end(t.Context())
 		if spent := float64(reads) * .02 / 60; spent > 1.5*SampleShare {
 			t.Errorf("%d reads take %.2g of the time, want at most %g", reads, spent, SampleShare)
 		}
@@ -70,9 +70,9 @@ func TestSourceThatBreaksIsMissingOnce(t *testing.T) {
 		s := openSampler(t.Context(), []collect.Source{source(func(context.Context) (map[string]float64, error) {
 			return nil, errors.New("gone")
 		})}, collect.Env{})
-		s.Begin(t.Context(), time.Second)
+		s.begin(t.Context(), time.Second)
 		<-time.After(10 * time.Second)
-		s.End(t.Context())
+		s.end(t.Context())
 		if len(s.Missing) != 1 || s.Missing[0] != "clock: gone" {
 			t.Errorf("missing %q", s.Missing)
 		}

@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/requirement"
 	"plimsoll/internal/workload"
 )
 
@@ -37,6 +38,7 @@ type Services struct {
 	failed    int                  // times in a row that it could not be started
 	Hosting   *Hosting             // nil: no disk of a machine is in the service
 	troubled  int                  // times in a row that it was in trouble
+	Known     *requirement.Known
 }
 
 // Folder is the folder of services in the scratch folder. Nothing else is written there.
@@ -117,7 +119,7 @@ func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (n
 		at := Env(other.At, kind)
 		env.Peers = append(env.Peers, service.Peer{Machine: at.Machine, Dir: at.Dir})
 	}
-	if needs, err = built.Check(ctx, env); err != nil {
+	if needs, err = s.Known.Service(ctx, built, env, servers, s.Study.ServiceSettings(arm.Levels)); err != nil {
 		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	s.standing = nil

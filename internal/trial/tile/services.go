@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/requirement"
 	"plimsoll/internal/trial/serve"
 )
 
@@ -26,6 +27,7 @@ type Services struct {
 	Machines *machines.Inventory
 	Journal  *journal.Journal
 	Log      func(format string, args ...any)
+	Known    *requirement.Known
 
 	running []*running
 }
@@ -43,7 +45,7 @@ func (s *Services) of(m *machines.Member) *running {
 		return s.running[i]
 	}
 	log := func(format string, args ...any) { s.Log(m.Name+": "+format, args...) }
-	return &running{m.Name, m.Group.Name, m.Index + 1, &serve.Services{Study: s.Study.Alone(m.Group), Plan: s.Plan, Machines: s.Machines, Journal: s.Journal, Log: log}}
+	return &running{m.Name, m.Group.Name, m.Index + 1, &serve.Services{Study: s.Study.Alone(m.Group), Plan: s.Plan, Machines: s.Machines, Journal: s.Journal, Log: log, Known: s.Known}}
 }
 
 // alone is a member as a set of its own, whose service is that of the study.
