@@ -13,12 +13,14 @@ import (
 //
 // System calls of the loop bypass Go's scheduler (RawSyscall), because releasing the processor
 // costs more than they do. A thread in such a call cannot be stopped for a garbage collection,
-// so they must not block for long: a wait longer than brief goes through the scheduler.
+// so they must not block for long: a wait longer than brief goes through the scheduler. Where the last
+// wait was brief, the next one probably is as well.
 type poller struct {
 	fd     int
 	events [128]syscall.EpollEvent
 	span   syscall.Timespec // timeout of the current wait, in a field so that it does not escape
 	coarse bool             // the kernel has no epoll_pwait2: waits are whole milliseconds
+	quick  bool             // the last wait ended with events before it was long
 }
 
 // brief is the longest wait outside the scheduler.
@@ -48,6 +50,20 @@ func (p *poller) control(how int, l *link, writable bool) error {
 
 // wait waits for events, up to a timeout, and returns them.
 func (p *poller) wait(most time.Duration) []syscall.EpollEvent {
+	if most <= brief || p.quick {
+		events := p.once(min(most, brief))
+		if most <= brief || len(events) > 0 {
+			return events
+		}
+		most -= brief
+	}
+	from := time.Now()
+	events := p.once(most)
+	p.quick = len(events) > 0 && time.Since(from) < brief
+	return events
+}
+
+func (p *poller) once(most time.Duration) []syscall.EpollEvent {
 	n, errno := p.pwait(most)
 	if errno == syscall.ENOSYS && !p.coarse {
 		p.coarse = true
