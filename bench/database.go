@@ -119,7 +119,7 @@ func copied(ctx context.Context, at wire.Target) (float64, error) {
 		"CREATE TABLE sbtest1 (id int NOT NULL, k int NOT NULL DEFAULT 0, c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT '')",
 		"COPY sbtest1 FROM '" + file + "'",
 		"ALTER TABLE sbtest1 ADD PRIMARY KEY (id); CREATE INDEX k_1 ON sbtest1 (k)",
-		"VACUUM ANALYZE",
+		"VACUUM ANALYZE", "CHECKPOINT",
 	} {
 		if err := to.Exec(ctx, sql); err != nil {
 			to.Close()

@@ -78,7 +78,7 @@ func loaded(ctx context.Context, at engine.Server) (float64, error) {
 		"CREATE TABLE plimsoll_peer.sbtest1 (id int NOT NULL, k int NOT NULL DEFAULT 0, c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT '', PRIMARY KEY (id))",
 		"LOAD DATA INFILE '" + file + "' INTO TABLE plimsoll_peer.sbtest1",
 		"CREATE INDEX k_1 ON plimsoll_peer.sbtest1 (k)",
-		"ANALYZE TABLE plimsoll_peer.sbtest1",
+		"ANALYZE TABLE plimsoll_peer.sbtest1", "FLUSH TABLES plimsoll_peer.sbtest1 FOR EXPORT", "UNLOCK TABLES",
 	} {
 		if err := s.Exec(ctx, sql); err != nil {
 			return 0, err

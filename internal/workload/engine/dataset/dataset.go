@@ -29,7 +29,7 @@ type Set struct {
 	Note    string // identifies the data; a database with this note is not loaded again
 	Reset   bool   // each trial starts with a copy
 	Loaders int    // concurrent sessions
-	Usual   bool   // text compares by the server's default collation, not by bytes
+	Usual   bool   // text compares by the server's default collation, not by bytes, and rows are ASCII
 	Tables  string // SQL that creates the tables
 	Fill    []Job
 	// Keys is SQL for the loaded tables, executed concurrently in any order. On MariaDB it may

@@ -32,7 +32,7 @@ func set(protocol string, fill func(number int) error) Set {
 			i := 0
 			return func(b []byte) ([]byte, bool) {
 				i++
-				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn%d\n", 1000*n+i, n), i < 1000
+				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tnö%d\n", 1000*n+i, n), i < 1000
 			}
 		})
 		d.Fill = append(d.Fill, Job{Label: rows.Label, Do: func(ctx context.Context, s engine.Conn) error {
@@ -56,6 +56,7 @@ var whole = []Condition{
 	{1, "all rows are there", "SELECT count(*) - 5000 FROM a"},
 	{2, "they are all different", "SELECT count(*) FROM (SELECT 1 FROM a GROUP BY i HAVING count(*) > 1) AS more"},
 	{3, "none was followed", "SELECT count(*) FROM b"},
+	{4, "text is what was sent", "SELECT count(*) FROM a WHERE char_length(name) <> 3 OR name NOT LIKE 'nö_'"},
 }
 
 // What was begun is gone on with, a copy is like what it is copied from, and what was used
@@ -126,7 +127,7 @@ func TestRealParts(t *testing.T) {
 				if i++; i == 2500 {
 					cancel()
 				}
-				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn\n", i), i < 5000
+				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tnö1\n", i), i < 5000
 			}
 		})
 		job.rows.most = 20_000
@@ -172,7 +173,7 @@ func TestRealSlowRows(t *testing.T) {
 			if i++; i == 1 {
 				<-time.After(1500 * time.Millisecond)
 			}
-			return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn\n", i), i < 5000
+			return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tnö1\n", i), i < 5000
 		}
 	}
 	d.Fill = []Job{Rows("rows", "a", "", rows)}
