@@ -113,11 +113,14 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	}
 	var err error
 	for range attempts {
-		if place.Ports, err = ports.Free(ctx, env.Machine, r.Ports); err != nil {
-			return nil, err
+		if env.shared == 0 {
+			place.Ports, err = ports.Free(ctx, env.Machine, r.Ports)
+		} else {
+			place.Shared = true
+			place.Ports, err = portsWith(ctx, env, r.Ports)
 		}
-		if env.shared > 0 {
-			place.Ports[0], place.Shared = env.shared, true
+		if err != nil {
+			return nil, err
 		}
 		var d Daemon
 		if d, err = r.Daemon(place); err != nil {
@@ -138,6 +141,16 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 		}
 	}
 	return nil, fmt.Errorf("each of %d free ports was taken before the service could bind it: %w", attempts, err)
+}
+
+// portsWith are the shared port and others, which are free. The shared one may be free as well, before the first server listens there.
+func portsWith(ctx context.Context, env Env, n int) ([]int, error) {
+	free, err := ports.Free(ctx, env.Machine, n)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(free, func(p int) bool { return p == env.shared })
+	return append([]int{env.shared}, others[:n-1]...), nil
 }
 
 // Files is one file for Daemon.Files.

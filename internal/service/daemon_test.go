@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -375,4 +376,27 @@ func TestADaemonThatNeverAnswers(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	gone(t, env.Dir)
+}
+
+// narrow is a machine with a thousand ports for services.
+type narrow struct{ platform.Machine }
+
+func (narrow) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if name == "/proc/sys/net/ipv4/ip_local_port_range" {
+		return []byte("11000 65535\n"), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+// No other port of the first server is the one that it shares, at which nothing listens yet.
+func TestSharedPortIsTakenOnce(t *testing.T) {
+	for shared := 10000; shared < 10010; shared++ {
+		got, err := portsWith(t.Context(), Env{Machine: narrow{}, shared: shared}, 990) // nearly all that are free
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 990 || got[0] != shared || slices.Contains(got[1:], shared) {
+			t.Errorf("%d ports, the first of which is %d, not %d alone", len(got), got[0], shared)
+		}
+	}
 }
