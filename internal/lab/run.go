@@ -131,7 +131,7 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	return outcome, err
 }
 
-// measure runs the remaining trials and analyses them. What a check of the study with these machines found is known; nil for none.
+// measure runs the remaining trials and analyses them. Known has the requirements that an earlier check of these machines found; nil for none.
 func (l *Lab) measure(ctx context.Context, r *Run, p platform.Platform, known *requirement.Known) (*Outcome, error) {
 	if err := restore.Choose(ctx, p, r.Dir); err != nil {
 		return nil, err

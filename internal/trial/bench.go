@@ -35,7 +35,7 @@ type Bench struct {
 	Version  string      // of plimsoll
 	Report   func(Event) // progress reports; nil for none. It must not block.
 	Undo     string      // folder of undo logs; empty for this user's
-	// Known is what an earlier check of the study with these machines found; nil for none.
+	// Known has the requirements that an earlier check of these machines found; nil keeps none.
 	Known *requirement.Known
 
 	// step is called by tests at each point between which a crash makes a

@@ -189,7 +189,7 @@ func (s *session) checkLoads(ctx context.Context, arm plan.Arm, all machines.Set
 		return 0, 0, nil
 	}
 	at := ""
-	if s.services.Provided() != nil {
+	if s.services.Provided() != nil { // that of another arm may be another
 		at = arm.Label
 	}
 	answers, err := s.bench.Known.Loads(ctx, all.Driving(), at, func(m *machines.Member) workload.Env {
