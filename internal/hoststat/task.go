@@ -9,8 +9,9 @@ import (
 	"plimsoll/internal/hoststat/parse"
 )
 
-// knownTask is a thread as it was read last. One that was not scheduled since is not read again.
+// knownTask is a thread as it was read last. One that was not scheduled between two readings is not read again.
 type knownTask struct {
+	rested            bool // not scheduled since the reading before: while a thread is switched out, where it waits is not seen yet
 	thread            Thread
 	used, delay, runs float64 // as in schedstat
 	involuntary       float64 // switches
@@ -54,10 +55,12 @@ func (r *Reader) readTask(at string) (*knownTask, bool) {
 	var used, delay, runs float64
 	text, err := r.file(at + "schedstat") // Documentation/scheduler/sched-stats.rst
 	f := parse.Numbers(make([]float64, 0, 3), text)
-	counted := err == nil && len(f) == 3
+	counted, rested := err == nil && len(f) == 3, false
 	if counted {
 		used, delay, runs = f[0]*1e-9, f[1]*1e-9, f[2]
-		if k := r.tasks[at]; k != nil && k.runs == runs && k.used == used && k.delay == delay && k.thread.State != "R" {
+		k := r.tasks[at]
+		rested = k != nil && k.runs == runs && k.used == used && k.delay == delay && k.thread.State != "R"
+		if rested && k.rested {
 			r.tasksNow[at] = k
 			return k, true
 		}
@@ -69,7 +72,7 @@ func (r *Reader) readTask(at string) (*knownTask, bool) {
 	if !ok {
 		return nil, false
 	}
-	k := &knownTask{used: used, delay: delay, runs: runs, thread: Thread{
+	k := &knownTask{rested: rested, used: used, delay: delay, runs: runs, thread: Thread{
 		TID: of.PID, Started: of.Started, Name: of.Name, State: of.State, User: of.User, System: of.System, CPU: of.CPU, Cache: r.cacheOf(of.CPU),
 	}}
 	if counted {
