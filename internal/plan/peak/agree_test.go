@@ -254,10 +254,12 @@ func TestBurstCredit(t *testing.T) {
 				left = math.Min(credit, left+400*(from-last))
 				last = to
 				left += (400 - p.Rate) * (to - from)
-				behind := -left / 400 // seconds by which the last operation is late
+				queued := math.Max(0, -left)
 				left = math.Max(0, math.Min(credit, left))
-				if behind > 0 {
-					return judge(p, behind, behind > 1)
+				if behind := queued / 400; behind > 0 { // seconds by which the last operation is late
+					r := judge(p, behind, behind > 1)
+					r.Achieved = p.Rate - queued/(to-from)
+					return r
 				}
 				return judge(p, .001, false)
 			})

@@ -17,15 +17,20 @@ const (
 // confirmSeconds is the length of a confirmation: long enough to detect a rate that is 1 % too
 // high, in spite of credit accrued in the pause before it.
 func (p *prober) confirmSeconds() float64 {
-	seconds := p.ConfirmSeconds
-	for _, l := range p.Limits {
-		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, p.Longest))
-	}
+	seconds := math.Max(p.ConfirmSeconds, p.shows())
 	if every := p.record.gap(); every > 0 {
 		seconds = math.Max(seconds, math.Min(cycles*every, p.Longest))
 	}
 	if p.record.bursting || p.answer.Word != Identified {
 		seconds = math.Max(seconds, math.Min(pausesShort*p.record.pause(), p.Longest))
+	}
+	return seconds
+}
+
+// shows is how long a rate that is 1 % too high takes to exceed its limits.
+func (p *prober) shows() (seconds float64) {
+	for _, l := range p.Limits {
+		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, p.Longest))
 	}
 	return seconds
 }

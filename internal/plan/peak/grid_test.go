@@ -71,47 +71,60 @@ func (c *reading) take(i [2]float64, truth float64) {
 	c.widths = append(c.widths, (i[1]-i[0])/truth)
 }
 
-// The search, with its long confirmations, which no grid has, must need at most a
-// third of the load time of a grid that gives the same interval: that has the
-// width of the search's as its step, and repeats each rate until its interval covers in
-// 90 %. Reading a grid by "each time" gives no such interval, however fine it is. A grid that borrows
-// the fit of the search does far better; how far is logged, and is not a promise.
+// cheapest is the grid with the least load time whose interval holds the truth as often and is no wider.
+// Its steps are the width or a part of it. ok is false if none of those tried gives such an
+// interval; seconds is then the time of the longest.
+func cheapest(t *testing.T, v server, n int, seed uint64, covers, width float64) (seconds float64, ok bool) {
+	t.Helper()
+	truth, best, longest := v.truth(0), math.Inf(1), 0.
+	for _, part := range []float64{1, 2, 3} {
+		for _, repeats := range []int{1, 2, 3, 5, 9} {
+			var most, all, fitted reading
+			var times []float64
+			for i := range n {
+				s := grid{width * truth / part, repeats}.sweep(v, rand.New(rand.NewPCG(seed+uint64(i), 9)))
+				most.take(s.most, truth)
+				all.take(s.all, truth)
+				fitted.take(s.fitted, truth)
+				times = append(times, s.seconds)
+			}
+			took := plantest.Median(times)
+			longest = max(longest, took)
+			t.Logf("%s: steps of %.3f, %d times, %.0f s: most covers %.3f with width %.3f, all %.3f with %.3f, the search's fit %.3f with %.3f", v.name, width/part, repeats, took,
+				most.covered.Share(), plantest.Median(most.widths), all.covered.Share(), plantest.Median(all.widths), fitted.covered.Share(), plantest.Median(fitted.widths))
+			for _, c := range []reading{most, all} {
+				if c.covered.Share() >= covers && plantest.Median(c.widths) <= 1.001*width {
+					best = min(best, took)
+				}
+			}
+		}
+	}
+	if math.IsInf(best, 1) {
+		return longest, false
+	}
+	return best, true
+}
+
+// The search, with its long confirmations, which no grid has, needs at most a third of the load
+// time of the cheapest grid with the same interval. A grid that borrows the fit of the search
+// does far better; how far is logged, and is not a promise. Noise moves the cliff from probe to
+// probe, and rates near it need many probes.
 func TestSearchAgainstAGrid(t *testing.T) {
-	n, seed := plantest.Repetitions(t, effort.Of(60), 2_000)
-	v := single("M/M/1", constant(1000))
-	truth := v.truth(0)
-	c := many(n, seed, asked, v)
-	width, total := 2*plantest.Median(c.half), plantest.Median(c.seconds)
-	t.Logf("search: covers %.3f, width %.3f, %.0f s with confirmations of 900 s and more", c.covered.Share(), width, total)
-	measure := func(g grid) (most, all, fitted reading, seconds float64) {
-		var times []float64
-		for i := range n {
-			s := g.sweep(v, rand.New(rand.NewPCG(seed+uint64(i), 9)))
-			most.take(s.most, truth)
-			all.take(s.all, truth)
-			fitted.take(s.fitted, truth)
-			times = append(times, s.seconds)
-		}
-		seconds = plantest.Median(times)
-		t.Logf("step %.0f, %d times, %.0f s: most covers %.3f with width %.3f, all %.3f with %.3f, the search's fit %.3f with %.3f", g.step, g.repeats, seconds,
-			most.covered.Share(), plantest.Median(most.widths), all.covered.Share(), plantest.Median(all.widths), fitted.covered.Share(), plantest.Median(fitted.widths))
-		return most, all, fitted, seconds
-	}
-	same := math.Inf(1)
-	for _, repeats := range []int{3, 9, 27, 81, 243} {
-		most, _, _, seconds := measure(grid{width * truth, repeats})
-		if most.covered.Share() >= 0.90 {
-			same = seconds
-			break
-		}
-	}
-	if total > same/3 {
-		t.Errorf("search takes %.0f s, a grid with the same interval %.0f s", total, same)
-	}
-	for _, g := range []grid{{8, 2}, {8, 3}, {18, 2}, {18, 3}} {
-		_, all, _, seconds := measure(g)
-		if all.covered.Share() >= 0.90 && plantest.Median(all.widths) <= width && seconds < 3*total {
-			t.Errorf("%+v gives the same interval in %.0f s, the search takes %.0f s", g, seconds, total)
+	n, seed := plantest.Repetitions(t, effort.Of(240), 1_000)
+	for _, v := range []server{
+		single("M/M/1", constant(1000)),
+		several("M/M/2", 500, 2),
+		several("M/M/4", 1000, 4),
+		cliff("cliff", true),
+	} {
+		c := many(n, seed, asked, v)
+		width, took := 2*plantest.Median(c.half), plantest.Median(c.seconds)
+		covers := min(0.96, c.covered.Share())
+		t.Logf("%s: the search covers %.3f, width %.3f, %.0f s", v.name, c.covered.Share(), width, took)
+		same, ok := cheapest(t, v, n, seed, covers, width)
+		t.Logf("%s: the grid takes %.0f s (%v), the search %.2f of it", v.name, same, ok, took/same)
+		if took > same/3 {
+			t.Errorf("%s: the search takes %.0f s, a grid with the same interval %.0f s", v.name, took, same)
 		}
 	}
 }

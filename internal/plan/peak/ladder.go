@@ -11,6 +11,7 @@ const (
 	lowestRung = 0.90 // of the centre
 	rungStep   = 0.04
 	wideShare  = 0.1 // relative half-width of the estimate's interval above which the ladder is repeated, up to twice
+	edgeJump   = 4.  // times by which response times are below and above their limits at an edge
 	mostAdded  = 12  // rungs added until both sides of the limit are covered
 )
 
@@ -57,30 +58,42 @@ func (c *climber) wide() bool {
 	return !drifts && fail == 0
 }
 
-// edge reports whether all levels up to a rate pass, and all above it miss a limit that is on no response time, while response times
-// are within theirs: no curve leads to such a limit, and the probes after the ladder find it.
+// edge reports whether all levels up to a rate pass and all above it fail, and no curve leads from the ones to the others: what is missed is
+// on no response time, with response times within their limits, or response times jump from far below their limits to far above. The probes
+// after the ladder find such a limit.
 func (c *climber) edge() bool {
-	highest, lowest := 0., math.Inf(1)
+	highest, lowest, elsewhere, jumps := 0., math.Inf(1), true, true
 	for _, t := range c.record.climbed() {
 		if t.Pass {
 			highest = math.Max(highest, t.Probe.Rate)
+			jumps = jumps && c.within(t.Result, 1/edgeJump)
 			continue
 		}
-		if lowest = math.Min(lowest, t.Probe.Rate); !c.elsewhere(t.Result) {
-			return false
-		}
+		lowest = math.Min(lowest, t.Probe.Rate)
+		elsewhere = elsewhere && c.within(t.Result, 1)
+		jumps = jumps && c.beyond(t.Result)
 	}
-	return highest > 0 && highest < lowest && !math.IsInf(lowest, 1)
+	return highest > 0 && highest < lowest && !math.IsInf(lowest, 1) && (elsewhere || jumps)
 }
 
-// elsewhere reports whether a failed probe met all limits on response times.
-func (c *climber) elsewhere(r Result) bool {
+// within reports whether all response times are within a share of their limits.
+func (c *climber) within(r Result, share float64) bool {
 	for i, l := range c.prober.Limits {
-		if !(r.quantile(i) <= l.Seconds) {
+		if !(r.quantile(i) <= share*l.Seconds) {
 			return false
 		}
 	}
 	return true
+}
+
+// beyond reports whether operations queue without end, or a response time is far above its limit.
+func (c *climber) beyond(r Result) bool {
+	for i, l := range c.prober.Limits {
+		if r.quantile(i) >= edgeJump*l.Seconds {
+			return true
+		}
+	}
+	return r.Overloaded
 }
 
 // widen adds levels while the fitted limit is beyond an end of the ladder. Added levels are

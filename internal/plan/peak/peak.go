@@ -33,7 +33,7 @@ type Settings struct {
 	Blocks         int     // passes over the ladder; 0 is 3
 	Confirmations  int     // long probes that must all pass; 0 is 3
 	Seconds        float64 // shortest probe; 0 is 30
-	ConfirmSeconds float64 // shortest confirmation; 0 is 300
+	ConfirmSeconds float64 // shortest confirmation; 0 is three times Seconds
 	Longest        float64 // longest probe; 0 is unlimited
 	Level          float64 // confidence level of the interval; 0 is 0.95
 	Seed           uint64  // of the order of the ladder
@@ -51,7 +51,7 @@ func (s Settings) Defaults() Settings {
 	fill(&s.Highest, s.Start*(1<<20))
 	s.Lowest = math.Min(s.Lowest, s.Highest)
 	fill(&s.Seconds, 30)
-	fill(&s.ConfirmSeconds, 300)
+	fill(&s.ConfirmSeconds, confirmRatio*s.Seconds)
 	fill(&s.Longest, math.Inf(1))
 	fill(&s.Level, 0.95)
 	s.Start = math.Max(s.Lowest, math.Min(s.Start, s.Highest))
@@ -64,7 +64,10 @@ func (s Settings) Defaults() Settings {
 	return s
 }
 
-const tenMinutes = 600 // seconds
+const (
+	confirmRatio = 3   // of a confirmation's length to a probe's
+	tenMinutes   = 600 // seconds
+)
 
 // bearing is the longest probe at the lowest rate that its quantiles may require.
 func (s Settings) bearing() float64 {
@@ -105,8 +108,18 @@ type Probe struct {
 	Level   int     // rung of the ladder, 0 the lowest planned; steps down in confirmations
 	Block   int     // pass over the ladder, or number of the confirmation
 	Seconds float64 // minimum length, after its warm-up
-	Brief   bool    // only whether it passes counts: it may end before its length, once that is certain
+	Ends    Ending  // when it may end before its length
 }
+
+// Ending is when a probe may end before its length.
+type Ending int
+
+// The endings.
+const (
+	Whole   Ending = iota // never
+	Failed                // once it has surely failed
+	Decided               // once it has surely passed or failed
+)
 
 // Result is the result of a probe.
 type Result struct {

@@ -79,7 +79,7 @@ func TestPhasesOfASearch(t *testing.T) {
 			blocks[p.Block][p.Level] = true
 		}
 		// 10,000 operations for p99, and never less than the settings say.
-		least := map[bool]float64{false: 30, true: 300}[p.Phase == Confirm || p.Phase == Floor]
+		least := map[bool]float64{false: 30, true: 90}[p.Phase == Confirm || p.Phase == Floor]
 		if want := math.Max(least, 10_000/p.Rate); math.Abs(p.Seconds-want) > 1e-6*want {
 			t.Errorf("%+v: want %g s", p, want)
 		}

@@ -79,7 +79,7 @@ const (
 // try requests a probe, and repeats it if it was limited by the generator.
 func (p *prober) try(probe Probe) outcome {
 	probe.Seconds = p.length(probe)
-	probe.Brief = probe.Phase == Bracket && p.least == 0 && p.cycle == 0 // stalls need the whole length
+	probe.Ends = p.ending(probe.Phase)
 	var r Result
 	for try, most := 0, triesSpoilt; try < most; try++ {
 		r = p.ask(probe)
@@ -106,6 +106,20 @@ func (p *prober) try(probe Probe) outcome {
 	return limited
 }
 
+// ending is when a probe of a phase may end before its length. Stalls, and burst credit that it uses up, need the whole length, as do response times
+// that a curve is fitted to.
+func (p *prober) ending(phase Phase) Ending {
+	switch {
+	case p.least > 0 || p.cycle > 0 || p.record.bursting:
+		return Whole
+	case phase == Bracket:
+		return Decided
+	case phase == Confirm || phase == Above || phase == Refine || phase == Burst:
+		return Failed
+	}
+	return Whole
+}
+
 // length is the minimum length of a probe: long enough for the quantiles, and for several
 // stalls.
 func (p *prober) length(probe Probe) float64 {
@@ -113,6 +127,9 @@ func (p *prober) length(probe Probe) float64 {
 	switch probe.Phase {
 	case Confirm:
 		seconds = p.confirmSeconds()
+		if probe.Block >= p.Confirmations && !p.record.bursting {
+			seconds = math.Max(p.Seconds, p.shows())
+		}
 	case Above:
 		if p.record.bursting {
 			seconds = p.confirmSeconds()

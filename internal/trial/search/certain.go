@@ -3,11 +3,11 @@ package search
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
 )
@@ -28,6 +28,8 @@ const (
 // operations tells on which side it is that a quantile needs.
 type certainty struct {
 	within []study.Limit // on quantiles
+	errors float64       // most of them per second; infinite without a limit
+	ends   peak.Ending
 	length time.Duration // of the probe
 	looked time.Duration // when it was looked at last
 	passes bool          // all limits on quantiles are kept
@@ -36,16 +38,23 @@ type certainty struct {
 }
 
 // newCertainty is nil for a probe that must run to its end: response times decide nothing without a limit on a quantile, nor beside limits
-// of other kinds. Errors are held against theirs at the end of any probe.
-func newCertainty(within []study.Limit, length time.Duration) *certainty {
-	quantiles := slices.DeleteFunc(slices.Clone(within), func(l study.Limit) bool { return l.Metric == "errors" })
-	if len(quantiles) == 0 || slices.ContainsFunc(quantiles, func(l study.Limit) bool {
-		_, ok := measure.QuantileOf(l.Metric)
-		return !ok
-	}) {
+// of other kinds.
+func newCertainty(within []study.Limit, length time.Duration, ends peak.Ending) *certainty {
+	c := &certainty{length: length, ends: ends, errors: math.Inf(1)}
+	for _, l := range within {
+		if l.Metric == "errors" && l.Max != nil {
+			c.errors = *l.Max
+			continue
+		}
+		if _, ok := measure.QuantileOf(l.Metric); !ok {
+			return nil
+		}
+		c.within = append(c.within, l)
+	}
+	if len(c.within) == 0 {
 		return nil
 	}
-	return &certainty{within: quantiles, length: length}
+	return c
 }
 
 // enough is called after each interval of the probe.
@@ -62,6 +71,10 @@ func (c *certainty) enough(r *measure.Recorder) bool {
 		return false
 	}
 	c.looked = now
+	if c.erred(intervals) {
+		c.fails = "errors"
+		return true
+	}
 	c.look(intervals, now)
 	return c.passes || c.fails != ""
 }
@@ -85,7 +98,21 @@ func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 			kept++
 		}
 	}
-	c.passes = kept == len(c.within)
+	c.passes = c.ends == peak.Decided && kept == len(c.within)
+}
+
+// erred reports whether the part of the probe that counts has more errors already than all of it may have.
+func (c *certainty) erred(intervals []measure.Interval) bool {
+	cut, errors := time.Duration(settling*float64(c.length)), int64(0)
+	for _, i := range intervals {
+		if i.From < cut {
+			continue
+		}
+		for _, s := range i.Samples {
+			errors += s.Errors
+		}
+	}
+	return float64(errors) > c.errors*(c.length-cut).Seconds()
 }
 
 // classOf is the class of operations that a quantile is of; empty for all.

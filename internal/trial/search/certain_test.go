@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/study"
 )
 
@@ -55,21 +56,22 @@ func TestCertainty(t *testing.T) {
 		times  float64 // the quantile, as a multiple of the limit
 		passes bool
 		fails  bool
+		within time.Duration
 	}{
-		{"far below", .3, true, false},
-		{"below", .6, true, false},
-		{"at it", 1, false, false},
-		{"a little above", 1.05, false, false},
-		{"above", 2, false, true},
-		{"far above", 10, false, true},
+		{"far below", .3, true, false, 6 * time.Second},
+		{"below", .6, true, false, 15 * time.Second},
+		{"at it", 1, false, false, 0},
+		{"a little above", 1.05, false, false, 0},
+		{"above", 2, false, true, 15 * time.Second},
+		{"far above", 10, false, true, 6 * time.Second},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
-		sure := newCertainty(limitsOf("p99", limit), probe)
+		sure := newCertainty(limitsOf("p99", limit), probe, peak.Decided)
 		ended := watch(sure, offered(r, 500, c.times*limit/math.Log(100), 40))
 		if got := sure.passes; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
 			t.Errorf("%s: passes %v, fails %q, ended after %s", c.name, got, sure.fails, ended)
 		}
-		if ended > 0 && (ended < 6*time.Second || ended > 15*time.Second) {
+		if ended > 0 && (ended < 6*time.Second || ended > c.within) {
 			t.Errorf("%s: it ended after %s of %s", c.name, ended, probe)
 		}
 		if c.fails && !strings.Contains(sure.missed(), "p99") {
@@ -86,7 +88,7 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		times := []float64{.9, 1.1}[seed%2]
-		sure := newCertainty(limitsOf("p95", limit), 20*time.Second)
+		sure := newCertainty(limitsOf("p95", limit), 20*time.Second, peak.Decided)
 		watch(sure, offered(r, 200, times*limit/math.Log(20), 20))
 		if times < 1 && sure.fails != "" || times > 1 && sure.passes {
 			wrong++
@@ -97,24 +99,62 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 	}
 }
 
+// A confirmation ends once it has failed: by response times, or by more errors than all of it may have. Errors of the part that is cut
+// off, and as many as are allowed, end nothing.
+func TestConfirmationFailsEarly(t *testing.T) {
+	t.Parallel()
+	const probe = 40 * time.Second
+	few := 3.
+	within := append(limitsOf("p99", .1), study.Limit{Metric: "errors", Max: &few}) // 96 in the 32 s that count
+	for _, c := range []struct {
+		name     string
+		mean     float64
+		errors   int64 // an interval of 50 ms
+		from, to time.Duration
+		fails    string
+		ended    time.Duration
+	}{
+		{"slow", 1, 0, 0, 0, "p99", 8 * time.Second},
+		{"errors", .001, 10, 0, probe, "errors", 10 * time.Second},
+		{"errors while it settles", .001, 10, 0, 8 * time.Second, "", 0},
+		{"errors allowed", .001, 96, 10 * time.Second, 10*time.Second + 50*time.Millisecond, "", 0},
+		{"errors at once", .001, 20, 20 * time.Second, 21 * time.Second, "errors", 23 * time.Second},
+	} {
+		intervals := offered(rand.New(rand.NewPCG(5, 5)), 500, c.mean, 40)
+		for i := range intervals {
+			if intervals[i].From >= c.from && intervals[i].To <= c.to {
+				intervals[i].Samples[0].Errors = c.errors
+			}
+		}
+		sure := newCertainty(within, probe, peak.Failed)
+		ended := watch(sure, intervals)
+		if sure.fails != c.fails || sure.passes || (ended > 0) != (c.fails != "") || ended > c.ended {
+			t.Errorf("%s: fails %q, passes %v, ended after %s, want %q within %s", c.name, sure.fails, sure.passes, ended, c.fails, c.ended)
+		}
+	}
+}
+
 // What only a whole probe tells is not decided before its end.
 func TestNothingIsCertain(t *testing.T) {
 	t.Parallel()
 	fast := offered(rand.New(rand.NewPCG(1, 1)), 500, .001, 40)
-	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 40*time.Second); c != nil {
+	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 40*time.Second, peak.Decided); c != nil {
 		t.Error("a limit on CPU is decided by response times")
 	}
-	if c := newCertainty(limitsOf("errors", 0), 40*time.Second); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("errors", 0), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("a limit on errors is decided by response times")
 	}
-	if c := newCertainty(limitsOf("p99", 10), 40*time.Second); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("p99", 10), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("a probe ends before operations at the limit could")
 	}
-	if c := newCertainty(limitsOf("read.p99", .1), 40*time.Second); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("read.p99", .1), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("operations of another class are counted")
+	}
+	if c := newCertainty(limitsOf("p99", .1), 40*time.Second, peak.Failed); watch(c, fast) > 0 || c.passes {
+		t.Error("a confirmation passes before its end")
 	}
 	var none *certainty
 	if watch(none, fast) > 0 {
-		t.Error("a probe that is not brief ends")
+		t.Error("a whole probe ends")
 	}
 }

@@ -50,8 +50,8 @@ func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, err
 		return p, fmt.Errorf("workload %s at %s: %w", s.Kind.Name, settings[drive.RateSetting], err)
 	}
 	e := extent{length: s.probeLength(want)}
-	if want.Brief {
-		e.sure = newCertainty(s.limits.within, e.length)
+	if want.Ends != peak.Whole {
+		e.sure = newCertainty(s.limits.within, e.length, want.Ends)
 	}
 	err = s.perform(ctx, &p, drive.Load{Load: l, Settings: settings}, e)
 	return p, err
