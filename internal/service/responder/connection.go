@@ -61,12 +61,12 @@ func (c *connection) serve() {
 // batch serves all complete requests in data and returns the rest.
 func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answers []byte, end bool) {
 	requests, bad := int64(0), int64(0)
-	defer func() {
+	count := func() { // before the client sees the outcome
 		c.counts.requests.Add(requests)
-		if bad > 0 {
-			c.counts.faults.Add(bad)
-		}
-	}()
+		c.counts.faults.Add(bad)
+		requests, bad = 0, 0
+	}
+	defer count()
 	for len(data) > 0 {
 		used, err := c.talk.next(data)
 		if err != nil {
@@ -82,13 +82,16 @@ func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answe
 			bad++
 		}
 		if c.delay != nil {
+			count()
 			c.later(what, arrival)
 		} else {
 			switch out = c.reply(out, what); what {
 			case reset:
+				count()
 				c.abort()
 				return nil, nil, true
 			case halfClosed:
+				count()
 				c.out.write(out)
 				c.leaveHalf()
 				return nil, nil, true

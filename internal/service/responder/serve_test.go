@@ -232,6 +232,31 @@ func TestFaultsComeByTheirShares(t *testing.T) {
 	}
 }
 
+// A request is counted before its client sees the outcome, whatever that is.
+func TestCountedBeforeTheOutcome(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]parameter.Settings{
+		"half closed": {"half_close": "100%"}, "reset": {"reset": "100%"}, "failed": {"fail": "100%"}, "served": {},
+		"later": {"law": "fixed", "service": "1us"}, "half closed later": {"law": "fixed", "service": "1us", "half_close": "100%"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := serving(t, settings)
+			control := controlClient{address: g.Listening["control"]}
+			for n := 1.; n <= 20; n++ {
+				conn, from := dial(t, g.Listening["redis"])
+				if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = from.ReadString('\n')
+				if counts, err := control.counters(t.Context()); err != nil || counts["responder.requests"] != n {
+					t.Fatalf("%v, %v after %g requests", counts, err, n)
+				}
+				conn.Close()
+			}
+		})
+	}
+}
+
 func countFaults(t *testing.T, g greeting) {
 	n := 400.
 	if !loadtest.Whole() {
