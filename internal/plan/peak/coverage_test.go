@@ -51,16 +51,18 @@ func many(n int, seed uint64, s Settings, v server) tally {
 	return out
 }
 
-// offered is how long a load is offered for a probe. One that may end early is decided within 6 of
-// 40 s far from the limit on its response time, and within 15 nearer to it, which a test of the
-// trial's searches asserts.
+// offered is how long a load is offered for a probe. One that may end early passes within 6 of 40 s
+// far from the limit on its response time, fails within 10, and takes 15 nearer to it, which a test
+// of the trial's searches asserts.
 func offered(p Probe, r Result) float64 {
 	q := r.quantile(0) / limit
 	passes := r.Pass && p.Ends == Decided
 	fails := !r.Pass && p.Ends != Whole
 	switch {
-	case fails && (r.Overloaded || q >= 10 || r.Reason == "errors"), passes && q <= .3:
+	case passes && q <= .3:
 		return 6. / 40 * p.Seconds
+	case fails && (r.Overloaded || q >= 10 || r.Reason == "errors"):
+		return 10. / 40 * p.Seconds
 	case fails && q >= 2, passes && q <= .6:
 		return 15. / 40 * p.Seconds
 	}

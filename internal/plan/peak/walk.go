@@ -112,9 +112,9 @@ func (p *prober) ending(phase Phase) Ending {
 	switch {
 	case p.least > 0 || p.cycle > 0 || p.record.bursting:
 		return Whole
-	case phase == Bracket:
+	case phase == Bracket || phase == Refine:
 		return Decided
-	case phase == Confirm || phase == Above || phase == Refine || phase == Burst:
+	case phase == Confirm || phase == Above || phase == Burst:
 		return Failed
 	}
 	return Whole

@@ -27,20 +27,22 @@ const (
 // certainty looks at a probe while it runs, and ends it once it has surely passed or failed: far from the peak a fraction of the
 // operations tells on which side it is that a quantile needs.
 type certainty struct {
-	within []study.Limit // on quantiles
-	errors float64       // most of them per second; infinite without a limit
-	ends   peak.Ending
-	length time.Duration // of the probe
-	looked time.Duration // when it was looked at last
-	passes bool          // all limits on quantiles are kept
-	fails  string        // metric of the limit that is missed
-	share  float64       // of slow operations, for that limit
+	within  []study.Limit // on quantiles
+	errors  float64       // most of them per second; infinite without a limit
+	ends    peak.Ending
+	length  time.Duration // of the probe
+	settled time.Duration // from when failures count
+	looked  time.Duration // when it was looked at last
+	passes  bool          // all limits on quantiles are kept
+	fails   string        // metric of the limit that is missed
+	share   float64       // of slow operations, for that limit
 }
 
 // newCertainty is nil for a probe that must run to its end: response times decide nothing without a limit on a quantile, nor beside limits
-// of other kinds.
-func newCertainty(within []study.Limit, length time.Duration, ends peak.Ending) *certainty {
-	c := &certainty{length: length, ends: ends, errors: math.Inf(1)}
+// of other kinds. A probe does not fail by what is cut off at the beginning of a short one.
+func newCertainty(within []study.Limit, window, length time.Duration, ends peak.Ending) *certainty {
+	cut := min(settling*length.Seconds(), settling/(1-settling)*window.Seconds())
+	c := &certainty{length: length, settled: time.Duration(cut * 1e9), ends: ends, errors: math.Inf(1)}
 	for _, l := range within {
 		if l.Metric == "errors" && l.Max != nil {
 			c.errors = *l.Max
@@ -82,6 +84,10 @@ func (c *certainty) enough(r *measure.Recorder) bool {
 // look compares the share of slow operations with what each limit allows.
 func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 	counted := intervals[int(settling*float64(len(intervals))):]
+	settled := intervals
+	for len(settled) > 0 && settled[0].From < c.settled {
+		settled = settled[1:]
+	}
 	kept := 0
 	for _, limit := range c.within {
 		q, _ := measure.QuantileOf(limit.Metric)
@@ -89,12 +95,11 @@ func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 		if now < leastWaits*most {
 			return
 		}
-		slow := slowShare(counted, classOf(limit.Metric), most)
-		switch {
-		case slow.low > clearlyMore*(1-q) && slow.count >= leastSlow:
+		if slow := slowShare(settled, classOf(limit.Metric), most); slow.low > clearlyMore*(1-q) && slow.count >= leastSlow {
 			c.fails, c.share = limit.Metric, slow.share
 			return
-		case slow.high < clearlyFewer*(1-q):
+		}
+		if slowShare(counted, classOf(limit.Metric), most).high < clearlyFewer*(1-q) {
 			kept++
 		}
 	}

@@ -63,10 +63,10 @@ func TestCertainty(t *testing.T) {
 		{"at it", 1, false, false, 0},
 		{"a little above", 1.05, false, false, 0},
 		{"above", 2, false, true, 15 * time.Second},
-		{"far above", 10, false, true, 6 * time.Second},
+		{"far above", 10, false, true, 10 * time.Second},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
-		sure := newCertainty(limitsOf("p99", limit), probe, peak.Decided)
+		sure := newCertainty(limitsOf("p99", limit), 32*time.Second, probe, peak.Decided)
 		ended := watch(sure, offered(r, 500, c.times*limit/math.Log(100), 40))
 		if got := sure.passes; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
 			t.Errorf("%s: passes %v, fails %q, ended after %s", c.name, got, sure.fails, ended)
@@ -88,7 +88,7 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		times := []float64{.9, 1.1}[seed%2]
-		sure := newCertainty(limitsOf("p95", limit), 20*time.Second, peak.Decided)
+		sure := newCertainty(limitsOf("p95", limit), 16*time.Second, 20*time.Second, peak.Decided)
 		watch(sure, offered(r, 200, times*limit/math.Log(20), 20))
 		if times < 1 && sure.fails != "" || times > 1 && sure.passes {
 			wrong++
@@ -126,10 +126,30 @@ func TestConfirmationFailsEarly(t *testing.T) {
 				intervals[i].Samples[0].Errors = c.errors
 			}
 		}
-		sure := newCertainty(within, probe, peak.Failed)
+		sure := newCertainty(within, 10*time.Second, probe, peak.Failed)
 		ended := watch(sure, intervals)
 		if sure.fails != c.fails || sure.passes || (ended > 0) != (c.fails != "") || ended > c.ended {
 			t.Errorf("%s: fails %q, passes %v, ended after %s, want %q within %s", c.name, sure.fails, sure.passes, ended, c.fails, c.ended)
+		}
+	}
+}
+
+// Operations that are slow only while a short probe settles fail no probe before its end.
+func TestSlowBeginning(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []peak.Ending{peak.Failed, peak.Decided} {
+		for length, settles := range map[int]time.Duration{10: 2 * time.Second, 30: 2 * time.Second} {
+			slow := offered(rand.New(rand.NewPCG(3, 3)), 500, 1, length)
+			fast := offered(rand.New(rand.NewPCG(4, 4)), 500, .001, length)
+			for i := range slow {
+				if slow[i].To > settles {
+					slow[i] = fast[i]
+				}
+			}
+			sure := newCertainty(limitsOf("p99", .05), 8*time.Second, time.Duration(length)*time.Second, ends)
+			if watch(sure, slow); sure.fails != "" {
+				t.Errorf("%d s, %v: %s", length, ends, sure.missed())
+			}
 		}
 	}
 }
@@ -138,19 +158,19 @@ func TestConfirmationFailsEarly(t *testing.T) {
 func TestNothingIsCertain(t *testing.T) {
 	t.Parallel()
 	fast := offered(rand.New(rand.NewPCG(1, 1)), 500, .001, 40)
-	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 40*time.Second, peak.Decided); c != nil {
+	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 32*time.Second, 40*time.Second, peak.Decided); c != nil {
 		t.Error("a limit on CPU is decided by response times")
 	}
-	if c := newCertainty(limitsOf("errors", 0), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("errors", 0), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("a limit on errors is decided by response times")
 	}
-	if c := newCertainty(limitsOf("p99", 10), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("p99", 10), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("a probe ends before operations at the limit could")
 	}
-	if c := newCertainty(limitsOf("read.p99", .1), 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("read.p99", .1), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
 		t.Error("operations of another class are counted")
 	}
-	if c := newCertainty(limitsOf("p99", .1), 40*time.Second, peak.Failed); watch(c, fast) > 0 || c.passes {
+	if c := newCertainty(limitsOf("p99", .1), 32*time.Second, 40*time.Second, peak.Failed); watch(c, fast) > 0 || c.passes {
 		t.Error("a confirmation passes before its end")
 	}
 	var none *certainty
