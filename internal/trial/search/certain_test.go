@@ -114,7 +114,7 @@ func TestConfirmationFailsEarly(t *testing.T) {
 		fails    string
 		ended    time.Duration
 	}{
-		{"slow", 1, 0, 0, 0, "p99", 8 * time.Second},
+		{"slow", 1, 0, 0, 0, "p99", 6 * time.Second},
 		{"errors", .001, 10, 0, probe, "errors", 10 * time.Second},
 		{"errors while it settles", .001, 10, 0, 8 * time.Second, "", 0},
 		{"errors allowed", .001, 96, 10 * time.Second, 10*time.Second + 50*time.Millisecond, "", 0},
