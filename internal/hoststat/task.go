@@ -11,7 +11,7 @@ import (
 
 // knownTask is a thread as it was read last. One that was not scheduled between two readings is not read again.
 type knownTask struct {
-	rested            bool // not scheduled since the reading before: while a thread is switched out, where it waits is not seen yet
+	rested            bool // not scheduled between the last two readings: the kernel does not show yet where a thread waits that it is switching out
 	thread            Thread
 	used, delay, runs float64 // as in schedstat
 	involuntary       float64 // switches

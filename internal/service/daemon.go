@@ -143,7 +143,7 @@ func attempt(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	return nil, fmt.Errorf("each of %d free ports was taken before the service could bind it: %w", attempts, err)
 }
 
-// portsWith are the shared port and others, which are free. The shared one may be free as well, before the first server listens there.
+// portsWith returns the shared port and n-1 other free ports. The shared one is free as well until the first server listens there.
 func portsWith(ctx context.Context, env Env, n int) ([]int, error) {
 	free, err := ports.Free(ctx, env.Machine, n)
 	if err != nil {

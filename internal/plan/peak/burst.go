@@ -17,7 +17,7 @@ const (
 // confirmSeconds is the length of a confirmation: long enough to detect a rate that is 1 % too
 // high, in spite of credit accrued in the pause before it.
 func (p *prober) confirmSeconds() float64 {
-	seconds := math.Max(p.ConfirmSeconds, p.shows())
+	seconds := math.Max(p.ConfirmSeconds, p.detectionSeconds())
 	if every := p.record.gap(); every > 0 {
 		seconds = math.Max(seconds, math.Min(cycles*every, p.Longest))
 	}
@@ -27,8 +27,8 @@ func (p *prober) confirmSeconds() float64 {
 	return seconds
 }
 
-// shows is how long a rate that is 1 % too high takes to exceed its limits.
-func (p *prober) shows() (seconds float64) {
+// detectionSeconds is how long a rate that is 1 % too high takes to exceed its limits.
+func (p *prober) detectionSeconds() (seconds float64) {
 	for _, l := range p.Limits {
 		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, p.Longest))
 	}

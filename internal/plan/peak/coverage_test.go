@@ -59,7 +59,7 @@ func offered(p Probe, r Result) float64 {
 	if r.Overloaded {
 		q = math.Inf(1)
 	}
-	passes := r.Pass && p.Ends == Decided
+	passes := r.Pass && p.Ends == OnDecision
 	fails := !r.Pass && p.Ends != Whole
 	switch {
 	case passes && q <= .3, fails && q >= 10 && p.Phase == Confirm:

@@ -58,11 +58,11 @@ func (c *climber) wide() bool {
 	return !drifts && fail == 0
 }
 
-// edge reports whether all levels up to a rate pass and all above it fail, and no curve leads from the ones to the others: what is missed is
-// on no response time, with response times within their limits, or response times jump from far below their limits to far above. The probes
-// after the ladder find such a limit.
+// edge reports whether the ladder shows a sharp limit: all levels up to a rate pass and all above it fail, either by errors or another limit
+// with response times within theirs, or because response times jump from far below their limits to far above. No curve can be
+// fitted to such a limit; the probes after the ladder find it.
 func (c *climber) edge() bool {
-	highest, lowest, elsewhere, jumps := 0., math.Inf(1), true, true
+	highest, lowest, others, jumps := 0., math.Inf(1), true, true
 	for _, t := range c.record.climbed() {
 		if t.Pass {
 			highest = math.Max(highest, t.Probe.Rate)
@@ -70,10 +70,10 @@ func (c *climber) edge() bool {
 			continue
 		}
 		lowest = math.Min(lowest, t.Probe.Rate)
-		elsewhere = elsewhere && c.within(t.Result, 1)
+		others = others && c.within(t.Result, 1)
 		jumps = jumps && c.beyond(t.Result)
 	}
-	return highest > 0 && highest < lowest && !math.IsInf(lowest, 1) && (elsewhere || jumps)
+	return highest > 0 && highest < lowest && !math.IsInf(lowest, 1) && (others || jumps)
 }
 
 // within reports whether all response times are within a share of their limits.

@@ -51,7 +51,7 @@ func (s Settings) Defaults() Settings {
 	fill(&s.Highest, s.Start*(1<<20))
 	s.Lowest = math.Min(s.Lowest, s.Highest)
 	fill(&s.Seconds, 30)
-	fill(&s.ConfirmSeconds, confirmRatio*s.Seconds)
+	fill(&s.ConfirmSeconds, ConfirmRatio*s.Seconds)
 	fill(&s.Longest, math.Inf(1))
 	fill(&s.Level, 0.95)
 	s.Start = math.Max(s.Lowest, math.Min(s.Start, s.Highest))
@@ -64,10 +64,10 @@ func (s Settings) Defaults() Settings {
 	return s
 }
 
-const (
-	confirmRatio = 3   // of a confirmation's length to a probe's
-	tenMinutes   = 600 // seconds
-)
+// ConfirmRatio is the ratio of a confirmation's length to a probe's.
+const ConfirmRatio = 3.
+
+const tenMinutes = 600 // seconds
 
 // bearing is the longest probe at the lowest rate that its quantiles may require.
 func (s Settings) bearing() float64 {
@@ -116,9 +116,9 @@ type Ending int
 
 // The endings.
 const (
-	Whole   Ending = iota // never
-	Failed                // once it has surely failed
-	Decided               // once it has surely passed or failed
+	Whole      Ending = iota // never
+	OnFailure                // once it has surely failed
+	OnDecision               // once it has surely passed or failed
 )
 
 // Result is the result of a probe.

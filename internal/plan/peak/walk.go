@@ -106,16 +106,16 @@ func (p *prober) try(probe Probe) outcome {
 	return limited
 }
 
-// ending is when a probe of a phase may end before its length. Stalls, and burst credit that it uses up, need the whole length, as do response times
-// that a curve is fitted to.
+// ending is when a probe of a phase may end before its length. The count of stalls, the use of burst credit and response times that a curve is
+// fitted to need the whole length.
 func (p *prober) ending(phase Phase) Ending {
 	switch {
 	case p.least > 0 || p.cycle > 0 || p.record.bursting:
 		return Whole
 	case phase == Bracket || phase == Refine:
-		return Decided
+		return OnDecision
 	case phase == Confirm || phase == Above || phase == Burst:
-		return Failed
+		return OnFailure
 	}
 	return Whole
 }
@@ -127,8 +127,8 @@ func (p *prober) length(probe Probe) float64 {
 	switch probe.Phase {
 	case Confirm:
 		seconds = p.confirmSeconds()
-		if probe.Block >= p.Confirmations && !p.record.bursting {
-			seconds = math.Max(p.Seconds, p.shows())
+		if again := probe.Block >= p.Confirmations; again && !p.record.bursting { // it has passed long probes
+			seconds = math.Max(p.Seconds, p.detectionSeconds())
 		}
 	case Above:
 		if p.record.bursting {

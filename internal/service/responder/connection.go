@@ -81,17 +81,17 @@ func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answe
 		if what != served {
 			bad++
 		}
-		if c.delay != nil {
+		if what != served || c.delay != nil {
 			count()
+		}
+		if c.delay != nil {
 			c.later(what, arrival)
 		} else {
 			switch out = c.reply(out, what); what {
 			case reset:
-				count()
 				c.abort()
 				return nil, nil, true
 			case halfClosed:
-				count()
 				c.out.write(out)
 				c.leaveHalf()
 				return nil, nil, true

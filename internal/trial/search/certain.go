@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,11 +85,8 @@ func (c *certainty) enough(r *measure.Recorder) bool {
 
 // look compares the share of slow operations with what each limit allows.
 func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
-	counted := intervals[int(settling*float64(len(intervals))):]
-	settled := intervals
-	for len(settled) > 0 && settled[0].From < c.settled {
-		settled = settled[1:]
-	}
+	// Slow operations at the beginning cannot make it pass.
+	counted, settled := intervals[int(settling*float64(len(intervals))):], from(intervals, c.settled)
 	kept := 0
 	for _, limit := range c.within {
 		q, _ := measure.QuantileOf(limit.Metric)
@@ -103,21 +102,24 @@ func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 			kept++
 		}
 	}
-	c.passes = c.ends == peak.Decided && kept == len(c.within)
+	c.passes = c.ends == peak.OnDecision && kept == len(c.within)
 }
 
 // erred reports whether the part of the probe that counts has more errors already than all of it may have.
 func (c *certainty) erred(intervals []measure.Interval) bool {
 	cut, errors := time.Duration(settling*float64(c.length)), int64(0)
-	for _, i := range intervals {
-		if i.From < cut {
-			continue
-		}
+	for _, i := range from(intervals, cut) {
 		for _, s := range i.Samples {
 			errors += s.Errors
 		}
 	}
 	return float64(errors) > c.errors*(c.length-cut).Seconds()
+}
+
+// from leaves out the intervals that begin before a time.
+func from(intervals []measure.Interval, at time.Duration) []measure.Interval {
+	n, _ := slices.BinarySearchFunc(intervals, at, func(i measure.Interval, at time.Duration) int { return cmp.Compare(i.From, at) })
+	return intervals[n:]
 }
 
 // classOf is the class of operations that a quantile is of; empty for all.

@@ -66,7 +66,7 @@ func TestCertainty(t *testing.T) {
 		{"far above", 10, false, true, 10 * time.Second},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
-		sure := newCertainty(limitsOf("p99", limit), 32*time.Second, probe, peak.Decided)
+		sure := newCertainty(limitsOf("p99", limit), 32*time.Second, probe, peak.OnDecision)
 		ended := watch(sure, offered(r, 500, c.times*limit/math.Log(100), 40))
 		if got := sure.passes; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
 			t.Errorf("%s: passes %v, fails %q, ended after %s", c.name, got, sure.fails, ended)
@@ -88,7 +88,7 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		times := []float64{.9, 1.1}[seed%2]
-		sure := newCertainty(limitsOf("p95", limit), 16*time.Second, 20*time.Second, peak.Decided)
+		sure := newCertainty(limitsOf("p95", limit), 16*time.Second, 20*time.Second, peak.OnDecision)
 		watch(sure, offered(r, 200, times*limit/math.Log(20), 20))
 		if times < 1 && sure.fails != "" || times > 1 && sure.passes {
 			wrong++
@@ -126,7 +126,7 @@ func TestConfirmationFailsEarly(t *testing.T) {
 				intervals[i].Samples[0].Errors = c.errors
 			}
 		}
-		sure := newCertainty(within, 10*time.Second, probe, peak.Failed)
+		sure := newCertainty(within, 10*time.Second, probe, peak.OnFailure)
 		ended := watch(sure, intervals)
 		if sure.fails != c.fails || sure.passes || (ended > 0) != (c.fails != "") || ended > c.ended {
 			t.Errorf("%s: fails %q, passes %v, ended after %s, want %q within %s", c.name, sure.fails, sure.passes, ended, c.fails, c.ended)
@@ -137,7 +137,7 @@ func TestConfirmationFailsEarly(t *testing.T) {
 // Operations that are slow only while a short probe settles fail no probe before its end.
 func TestSlowBeginning(t *testing.T) {
 	t.Parallel()
-	for _, ends := range []peak.Ending{peak.Failed, peak.Decided} {
+	for _, ends := range []peak.Ending{peak.OnFailure, peak.OnDecision} {
 		for length, settles := range map[int]time.Duration{10: 2 * time.Second, 30: 2 * time.Second} {
 			slow := offered(rand.New(rand.NewPCG(3, 3)), 500, 1, length)
 			fast := offered(rand.New(rand.NewPCG(4, 4)), 500, .001, length)
@@ -158,19 +158,19 @@ func TestSlowBeginning(t *testing.T) {
 func TestNothingIsCertain(t *testing.T) {
 	t.Parallel()
 	fast := offered(rand.New(rand.NewPCG(1, 1)), 500, .001, 40)
-	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 32*time.Second, 40*time.Second, peak.Decided); c != nil {
+	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 32*time.Second, 40*time.Second, peak.OnDecision); c != nil {
 		t.Error("a limit on CPU is decided by response times")
 	}
-	if c := newCertainty(limitsOf("errors", 0), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("errors", 0), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
 		t.Error("a limit on errors is decided by response times")
 	}
-	if c := newCertainty(limitsOf("p99", 10), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("p99", 10), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
 		t.Error("a probe ends before operations at the limit could")
 	}
-	if c := newCertainty(limitsOf("read.p99", .1), 32*time.Second, 40*time.Second, peak.Decided); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("read.p99", .1), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
 		t.Error("operations of another class are counted")
 	}
-	if c := newCertainty(limitsOf("p99", .1), 32*time.Second, 40*time.Second, peak.Failed); watch(c, fast) > 0 || c.passes {
+	if c := newCertainty(limitsOf("p99", .1), 32*time.Second, 40*time.Second, peak.OnFailure); watch(c, fast) > 0 || c.passes {
 		t.Error("a confirmation passes before its end")
 	}
 	var none *certainty

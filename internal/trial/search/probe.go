@@ -72,5 +72,5 @@ func ProbeLength(s *study.Study, within []study.Limit, rate, seconds float64) ti
 // longestProbe is as long as a trial may be, and leaves room for a confirmation.
 func longestProbe(s *study.Study) time.Duration {
 	m := s.Measure
-	return max(m.Longest, time.Duration(confirming/(1-settling)*float64(m.Window)))
+	return max(m.Longest, time.Duration(peak.ConfirmRatio/(1-settling)*float64(m.Window)))
 }

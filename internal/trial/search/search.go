@@ -91,8 +91,8 @@ func (s *Search) peakSettings() peak.Settings {
 	out := peak.Settings{
 		Start: asked.From, Highest: asked.To, Blocks: ladders, Confirmations: confirmations,
 		Longest: (1 - settling) * longestProbe(s.Study).Seconds(),
-		Seconds: s.Study.Measure.Window.Seconds(), ConfirmSeconds: confirming * s.Study.Measure.Window.Seconds(),
-		Seed: s.Plan.Seed + uint64(s.At.Arm)*0x9e3779b97f4a7c15,
+		Seconds: s.Study.Measure.Window.Seconds(),
+		Seed:    s.Plan.Seed + uint64(s.At.Arm)*0x9e3779b97f4a7c15,
 	}
 	for _, l := range asked.Within {
 		if q, ok := measure.QuantileOf(l.Metric); ok {
@@ -105,7 +105,6 @@ func (s *Search) peakSettings() peak.Settings {
 const (
 	ladders       = 3
 	confirmations = 3
-	confirming    = 3. // windows that a confirming probe takes
 )
 
 // walk performs the probes of a search.
@@ -184,7 +183,7 @@ func (s *Search) confirm(ctx context.Context, of peak.Settings) error {
 			}
 		}
 	}
-	_, err := s.probe(ctx, peak.Probe{Rate: rate, Phase: peak.Confirm, Seconds: of.ConfirmSeconds})
+	_, err := s.probe(ctx, peak.Probe{Rate: rate, Phase: peak.Confirm, Seconds: of.Defaults().ConfirmSeconds})
 	return err
 }
 
