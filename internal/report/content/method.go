@@ -80,7 +80,7 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches. There, "
 	switch {
 	case s.Study.Load.Peak != nil:
-		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}. The first fifth of each is discarded.")
+		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}, or until it has surely passed or failed. The first fifth of each is discarded.")
 	case s.Study.Load.Growth.Tiles():
 		return s.Say(many + "it adds tiles, each of one machine of every group with its own service, until one more misses a limit of a group twice. Each number of tiles is loaded for at least {study/window}, after a first fifth that is discarded. What makes the load runs beside the services, and is part of a tile.")
 	case s.Study.Load.Growth != nil:
