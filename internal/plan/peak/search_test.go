@@ -119,6 +119,23 @@ func TestAHiccupOfTheGenerator(t *testing.T) {
 	}
 }
 
+// A generator carries the rates below one that passed: where their probes are void, as the floor's on a host that
+// stalls, rates above are tried all the same.
+func TestVoidBelowAPassIsNoCeiling(t *testing.T) {
+	v := single("", constant(1000))
+	void := server{truth: v.truth, serve: func(r *rand.Rand, p Probe, i int) Result {
+		if p.Phase == Floor {
+			return Result{GeneratorLimited: true}
+		}
+		return v.serve(r, p, i)
+	}}
+	for seed := range uint64(10) {
+		if a, _ := run(New(asked), void, rand.New(rand.NewPCG(seed, 9))); a.Word != Identified || !(a.Sustained > 700) {
+			t.Errorf("seed %d, floor void: %+v", seed, a)
+		}
+	}
+}
+
 func TestJudged(t *testing.T) {
 	for _, c := range []struct {
 		in     Result

@@ -100,10 +100,20 @@ func (p *prober) try(probe Probe) outcome {
 		}
 		return failed
 	}
-	if (!r.Starved || probe.Phase == Bracket || probe.Phase == Refine) && (p.ceiling == 0 || probe.Rate < p.ceiling) {
+	if p.isCeiling(probe, r) {
 		p.ceiling, p.starved, p.cause = probe.Rate, r.Starved, r.Cause
 	}
 	return limited
+}
+
+// isCeiling reports whether a probe limited by the generator is the lowest rate that the
+// generator cannot carry. It carries those below a rate that passed, and a busy host is a
+// limit only where the bracket ends.
+func (p *prober) isCeiling(probe Probe, r Result) bool {
+	if p.ceiling > 0 && probe.Rate >= p.ceiling {
+		return false
+	}
+	return probe.Phase == Bracket || probe.Phase == Refine || !r.Starved && probe.Rate > p.maxPass
 }
 
 // ending is when a probe of a phase may end before its length. The count of stalls, the use of burst credit and response times that a curve is

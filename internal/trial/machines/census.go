@@ -17,7 +17,8 @@ import (
 type Census struct {
 	At        time.Time
 	processes map[int]process
-	Steal     float64 // that the hypervisor took, in CPU seconds
+	steal     float64 // CPU seconds that the hypervisor withheld
+	wanted    float64 // CPU seconds that were used or withheld
 	CPUs      int
 }
 
@@ -54,8 +55,7 @@ func readCensus(text string, at time.Time) *Census {
 		f := strings.Fields(line)
 		switch {
 		case len(f) > 8 && f[0] == "cpu":
-			steal, _ := strconv.ParseFloat(f[8], 64)
-			c.Steal = steal / ticks
+			c.readTimes(f[1:])
 		case len(f) > 0 && strings.HasPrefix(f[0], "cpu"):
 			c.CPUs++
 		}
@@ -75,6 +75,26 @@ func readCensus(text string, at time.Time) *Census {
 		}
 	}
 	return c
+}
+
+// readTimes reads the times of all CPUs together, in ticks (proc(5)).
+func (c *Census) readTimes(f []string) {
+	const idle, ioWait, steal = 3, 4, 7
+	for i := range steal + 1 {
+		seconds, _ := strconv.ParseFloat(f[i], 64)
+		seconds /= ticks
+		if i == steal {
+			c.steal = seconds
+		}
+		if i != idle && i != ioWait {
+			c.wanted += seconds
+		}
+	}
+}
+
+// Withheld is the share of the CPU time wanted between two readings that the hypervisor gave to others.
+func (c *Census) Withheld(before *Census) float64 {
+	return (c.steal - before.steal) / max(1./ticks, c.wanted-before.wanted)
 }
 
 // User is how many CPUs the processes of a name used.

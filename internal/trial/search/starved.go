@@ -15,7 +15,7 @@ const (
 	busyWorker   = .8  // CPUs for each thread, from which a generator is at its own limit
 	littleWaited = .01 // share of time waiting for a CPU that indicates lack of CPU
 	muchOthers   = .5  // of the host's CPUs used by others that tells it where the first is not known
-	muchSteal    = .1  // of the host's CPUs taken by the hypervisor
+	muchWithheld = .02 // of the CPU time wanted, by the hypervisor: it does so for milliseconds at a time
 )
 
 // explainVoid distinguishes lack of CPU from a generator at its own limit, and names the
@@ -23,15 +23,15 @@ const (
 func (s *Search) explainVoid(p *measure.Probe, before, after *machines.Census) {
 	busy := p.Values[measure.GeneratorCPU]
 	waited, known := p.Values[measure.GeneratorWaited]
-	who, others, stolen := "", 0., 0.
+	who, others, withheld := "", 0., 0.
 	if before != nil && after != nil && after.CPUs > 0 {
 		var all []machines.User
 		all, others = after.Users(before, machines.OwnNames()...)
 		others /= float64(after.CPUs)
-		stolen = (after.Steal - before.Steal) / max(1e-3, after.At.Sub(before.At).Seconds()) / float64(after.CPUs)
-		who = named(all, after.CPUs, stolen)
+		withheld = after.Withheld(before)
+		who = named(all, after.CPUs, withheld)
 	}
-	if busy > busyWorker || !(known && waited > littleWaited || others > muchOthers || stolen > muchSteal) {
+	if busy > busyWorker || !(known && waited > littleWaited || others > muchOthers || withheld > muchWithheld) {
 		return
 	}
 	p.Starved = true
@@ -42,7 +42,7 @@ func (s *Search) explainVoid(p *measure.Probe, before, after *machines.Census) {
 }
 
 // named names the processes that used the CPUs.
-func named(all []machines.User, cpus int, stolen float64) string {
+func named(all []machines.User, cpus int, withheld float64) string {
 	var parts []string
 	for _, u := range all[:min(censusNames, len(all))] {
 		if u.CPUs >= littleCPU {
@@ -53,11 +53,11 @@ func named(all []machines.User, cpus int, stolen float64) string {
 	if len(parts) > 0 {
 		text = fmt.Sprintf("%s of %d CPUs", strings.Join(parts, ", "), cpus)
 	}
-	if stolen > muchSteal {
+	if withheld > muchWithheld {
 		if text != "" {
 			text += ", and "
 		}
-		text += "the hypervisor gave " + measure.Percent(stolen) + " of the CPU time to others"
+		text += "the hypervisor withheld " + measure.Percent(withheld) + " of the CPU time wanted"
 	}
 	return text
 }
