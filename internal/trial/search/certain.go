@@ -31,7 +31,7 @@ const (
 type certainty struct {
 	within  []study.Limit // on quantiles
 	errors  float64       // most of them per second; infinite without a limit
-	ends    peak.Ending
+	want    peak.Probe
 	length  time.Duration // of the probe
 	settled time.Duration // from when failures count
 	looked  time.Duration // when it was looked at last
@@ -42,9 +42,9 @@ type certainty struct {
 
 // newCertainty is nil for a probe that must run to its end: response times decide nothing without a limit on a quantile, nor beside limits
 // of other kinds. A probe does not fail by what is cut off at the beginning of a short one.
-func newCertainty(within []study.Limit, window, length time.Duration, ends peak.Ending) *certainty {
+func newCertainty(within []study.Limit, window, length time.Duration, want peak.Probe) *certainty {
 	cut := min(settling*length.Seconds(), settling/(1-settling)*window.Seconds())
-	c := &certainty{length: length, settled: time.Duration(cut * 1e9), ends: ends, errors: math.Inf(1)}
+	c := &certainty{length: length, settled: time.Duration(cut * 1e9), want: want, errors: math.Inf(1)}
 	for _, l := range within {
 		if l.Metric == "errors" && l.Max != nil {
 			c.errors = *l.Max
@@ -87,6 +87,7 @@ func (c *certainty) enough(r *measure.Recorder) bool {
 func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 	// Slow operations at the beginning cannot make it pass.
 	counted, settled := intervals[int(settling*float64(len(intervals))):], from(intervals, c.settled)
+	last := from(intervals, c.cut())
 	kept := 0
 	for _, limit := range c.within {
 		q, _ := measure.QuantileOf(limit.Metric)
@@ -94,7 +95,8 @@ func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 		if now < leastWaits*most {
 			return
 		}
-		if slow := slowShare(settled, classOf(limit.Metric), most); slow.low > clearlyMore*(1-q) && slow.count >= leastSlow {
+		slow := slowShare(settled, classOf(limit.Metric), most)
+		if slow.low > clearlyMore*(1-q) && slow.count >= leastSlow || slower(last, classOf(limit.Metric), most) > (1-q)*c.operations(last, now) {
 			c.fails, c.share = limit.Metric, slow.share
 			return
 		}
@@ -102,18 +104,43 @@ func (c *certainty) look(intervals []measure.Interval, now time.Duration) {
 			kept++
 		}
 	}
-	c.passes = c.ends == peak.OnDecision && kept == len(c.within)
+	c.passes = c.want.Ends == peak.OnDecision && kept == len(c.within)
 }
 
 // erred reports whether the part of the probe that counts has more errors already than all of it may have.
 func (c *certainty) erred(intervals []measure.Interval) bool {
-	cut, errors := time.Duration(settling*float64(c.length)), int64(0)
-	for _, i := range from(intervals, cut) {
+	errors := int64(0)
+	for _, i := range from(intervals, c.cut()) {
 		for _, s := range i.Samples {
 			errors += s.Errors
 		}
 	}
-	return float64(errors) > c.errors*(c.length-cut).Seconds()
+	return float64(errors) > c.errors*(c.length-c.cut()).Seconds()
+}
+
+// cut is the time from which the operations of a whole probe count.
+func (c *certainty) cut() time.Duration { return time.Duration(settling * float64(c.length)) }
+
+// operations is the most operations that can count in a whole probe, by its rate or by what it had so far, three standard errors of random
+// arrivals included. One arrival may be several operations.
+func (c *certainty) operations(last []measure.Interval, now time.Duration) float64 {
+	seen := 0.
+	for _, i := range last {
+		for _, s := range i.Samples {
+			seen += float64(s.Operations)
+		}
+	}
+	whole := (c.length - c.cut()).Seconds()
+	all := max(c.want.Rate, seen/(now-c.cut()).Seconds()) * whole
+	return all + 3*math.Sqrt(all)
+}
+
+// slower counts the operations that took longer.
+func slower(intervals []measure.Interval, class string, than time.Duration) (count float64) {
+	for i := range intervals {
+		count += float64(intervals[i].Slower(class, than))
+	}
+	return count
 }
 
 // from leaves out the intervals that begin before a time.

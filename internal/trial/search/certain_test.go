@@ -47,7 +47,7 @@ func limitsOf(metric string, seconds float64) []study.Limit {
 	return []study.Limit{{Metric: metric, Max: &seconds}}
 }
 
-// A load far from its limit is certain soon, on either side, and one near it never. The quantile 0.99 of an exponential is its mean times ln 100.
+// A load far from its limit is certain soon, on either side, and one near it at the end at most. The quantile 0.99 of an exponential is its mean times ln 100.
 func TestCertainty(t *testing.T) {
 	t.Parallel()
 	const limit, probe = .1, 40 * time.Second
@@ -56,22 +56,23 @@ func TestCertainty(t *testing.T) {
 		times  float64 // the quantile, as a multiple of the limit
 		passes bool
 		fails  bool
+		from   time.Duration
 		within time.Duration
 	}{
-		{"far below", .3, true, false, 6 * time.Second},
-		{"below", .6, true, false, 15 * time.Second},
-		{"at it", 1, false, false, 0},
-		{"a little above", 1.05, false, false, 0},
-		{"above", 2, false, true, 15 * time.Second},
-		{"far above", 10, false, true, 10 * time.Second},
+		{"far below", .3, true, false, probe * 3 / 20, 6 * time.Second},
+		{"below", .6, true, false, probe * 3 / 20, 15 * time.Second},
+		{"near it", .97, false, false, 0, 0},
+		{"a little above", 1.05, false, true, probe * 4 / 5, probe},
+		{"above", 2, false, true, probe * 3 / 20, 15 * time.Second},
+		{"far above", 10, false, true, probe * 3 / 20, 10 * time.Second},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
-		sure := newCertainty(limitsOf("p99", limit), 32*time.Second, probe, peak.OnDecision)
+		sure := newCertainty(limitsOf("p99", limit), 32*time.Second, probe, peak.Probe{Rate: 500, Ends: peak.OnDecision})
 		ended := watch(sure, offered(r, 500, c.times*limit/math.Log(100), 40))
 		if got := sure.passes; got != c.passes || (sure.fails != "") != c.fails || (ended > 0) != (c.passes || c.fails) {
 			t.Errorf("%s: passes %v, fails %q, ended after %s", c.name, got, sure.fails, ended)
 		}
-		if ended > 0 && (ended < 6*time.Second || ended > c.within) {
+		if ended > 0 && (ended < c.from || ended > c.within) {
 			t.Errorf("%s: it ended after %s of %s", c.name, ended, probe)
 		}
 		if c.fails && !strings.Contains(sure.missed(), "p99") {
@@ -88,7 +89,7 @@ func TestCertaintyIsRarelyWrong(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		times := []float64{.9, 1.1}[seed%2]
-		sure := newCertainty(limitsOf("p95", limit), 16*time.Second, 20*time.Second, peak.OnDecision)
+		sure := newCertainty(limitsOf("p95", limit), 16*time.Second, 20*time.Second, peak.Probe{Ends: peak.OnDecision})
 		watch(sure, offered(r, 200, times*limit/math.Log(20), 20))
 		if times < 1 && sure.fails != "" || times > 1 && sure.passes {
 			wrong++
@@ -126,11 +127,46 @@ func TestConfirmationFailsEarly(t *testing.T) {
 				intervals[i].Samples[0].Errors = c.errors
 			}
 		}
-		sure := newCertainty(within, 10*time.Second, probe, peak.OnFailure)
+		sure := newCertainty(within, 10*time.Second, probe, peak.Probe{Ends: peak.OnFailure})
 		ended := watch(sure, intervals)
 		if sure.fails != c.fails || sure.passes || (ended > 0) != (c.fails != "") || ended > c.ended {
 			t.Errorf("%s: fails %q, passes %v, ended after %s, want %q within %s", c.name, sure.fails, sure.passes, ended, c.fails, c.ended)
 		}
+	}
+}
+
+// A probe ends once more operations were slow than all of it may have, and then the whole of it has missed its limit. One
+// whose operations were slow only in the part that is cut off of a whole probe does not.
+func TestMoreSlowOperationsThanAllMayHave(t *testing.T) {
+	t.Parallel()
+	const limit, rate, seconds, probe = .1, 500, 40, 40 * time.Second
+	const cut = int(settling*seconds) * 20 // intervals
+	early := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		intervals := offered(r, rate, (.9+.4*r.Float64())*limit/math.Log(100), seconds)
+		if seed%4 == 0 {
+			copy(intervals[:cut], offered(r, rate, limit, seconds)[:cut])
+		}
+		slow, all := 0., 0.
+		for i := range intervals[cut:] {
+			slow += float64(intervals[cut+i].Slower("", limit*1e9))
+			all += float64(intervals[cut+i].Samples[0].Operations)
+		}
+		sure := newCertainty(limitsOf("p99", limit), seconds*time.Second, probe, peak.Probe{Rate: rate, Ends: peak.OnFailure})
+		ended := watch(sure, intervals)
+		if sure.fails != "" && slow <= .01*all {
+			t.Errorf("seed %d: failed after %s with %.2f %% of the whole probe slow", seed, ended, 100*slow/all)
+		}
+		if sure.fails == "" && slow > .013*all {
+			t.Errorf("seed %d: ran to its end with %.2f %% slow", seed, 100*slow/all)
+		}
+		if ended > 0 {
+			early++
+		}
+	}
+	if early < 20 || early > 80 {
+		t.Errorf("%d of 100 probes end early", early)
 	}
 }
 
@@ -146,7 +182,7 @@ func TestSlowBeginning(t *testing.T) {
 					slow[i] = fast[i]
 				}
 			}
-			sure := newCertainty(limitsOf("p99", .05), 8*time.Second, time.Duration(length)*time.Second, ends)
+			sure := newCertainty(limitsOf("p99", .05), 8*time.Second, time.Duration(length)*time.Second, peak.Probe{Ends: ends})
 			if watch(sure, slow); sure.fails != "" {
 				t.Errorf("%d s, %v: %s", length, ends, sure.missed())
 			}
@@ -158,19 +194,19 @@ func TestSlowBeginning(t *testing.T) {
 func TestNothingIsCertain(t *testing.T) {
 	t.Parallel()
 	fast := offered(rand.New(rand.NewPCG(1, 1)), 500, .001, 40)
-	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 32*time.Second, 40*time.Second, peak.OnDecision); c != nil {
+	if c := newCertainty(append(limitsOf("p99", .1), limitsOf("host.cpu", .9)...), 32*time.Second, 40*time.Second, peak.Probe{Ends: peak.OnDecision}); c != nil {
 		t.Error("a limit on CPU is decided by response times")
 	}
-	if c := newCertainty(limitsOf("errors", 0), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("errors", 0), 32*time.Second, 40*time.Second, peak.Probe{Ends: peak.OnDecision}); watch(c, fast) > 0 {
 		t.Error("a limit on errors is decided by response times")
 	}
-	if c := newCertainty(limitsOf("p99", 10), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("p99", 10), 32*time.Second, 40*time.Second, peak.Probe{Ends: peak.OnDecision}); watch(c, fast) > 0 {
 		t.Error("a probe ends before operations at the limit could")
 	}
-	if c := newCertainty(limitsOf("read.p99", .1), 32*time.Second, 40*time.Second, peak.OnDecision); watch(c, fast) > 0 {
+	if c := newCertainty(limitsOf("read.p99", .1), 32*time.Second, 40*time.Second, peak.Probe{Ends: peak.OnDecision}); watch(c, fast) > 0 {
 		t.Error("operations of another class are counted")
 	}
-	if c := newCertainty(limitsOf("p99", .1), 32*time.Second, 40*time.Second, peak.OnFailure); watch(c, fast) > 0 || c.passes {
+	if c := newCertainty(limitsOf("p99", .1), 32*time.Second, 40*time.Second, peak.Probe{Ends: peak.OnFailure}); watch(c, fast) > 0 || c.passes {
 		t.Error("a confirmation passes before its end")
 	}
 	var none *certainty

@@ -51,7 +51,7 @@ func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, err
 	}
 	e := extent{length: s.probeLength(want)}
 	if want.Ends != peak.Whole {
-		e.sure = newCertainty(s.limits.within, s.Study.Measure.Window, e.length, want.Ends)
+		e.sure = newCertainty(s.limits.within, s.Study.Measure.Window, e.length, want)
 	}
 	err = s.perform(ctx, &p, drive.Load{Load: l, Settings: settings}, e)
 	return p, err
