@@ -37,7 +37,7 @@ func Peaks(t *table.Table) []finding.Peak {
 			}
 			if fit.Rate < best {
 				best = fit.Rate
-				p.Word, p.Limiting, p.Why = string(fit.Word), l.Metric, ""
+				p.Word, p.Limiting, p.Why = string(fit.Word), l.Metric, fit.LeftOut()
 				p.Estimate, p.Low, p.High = fit.Rate, fit.Low, fit.High
 			}
 		}

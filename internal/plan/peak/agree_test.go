@@ -83,7 +83,7 @@ func TestAFlatResponseTimeIsNamedOnABusyHost(t *testing.T) {
 			return judge(p, .2*math.Exp(r.ExpFloat64()/2), false)
 		}}
 		a, probes := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), v, r)
-		if a.Word != NeverPassed || !strings.Contains(a.Why, "ms independently of the rate") || probes > 6 {
+		if a.Word != NeverPassed || !strings.Contains(a.Why, "ms independently of the rate") || probes > 7 {
 			t.Errorf("seed %d: %d probes, %+v", seed, probes, a)
 		}
 	}

@@ -135,6 +135,8 @@ func (c *confirmer) sustain(rate float64) {
 	most := c.overload(rate)
 	switch {
 	case c.record.bursting:
+	case most > c.prober.minFail && c.accident():
+		return
 	case most > c.prober.minFail:
 		c.record.bursting, c.record.spent = true, len(c.record.tried)
 		c.answer.Limiting = c.record.reason()

@@ -40,7 +40,7 @@ func (w *walk) settle() (from float64, settled bool) {
 		return 0, false
 	}
 	if fit.Word == Identified {
-		points := w.record.points(fit.limit)
+		points, _ := withoutAccidents(w.record.points(fit.limit), w.prober.Limits[fit.limit].Seconds)
 		lowest := slices.MinFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 		if share, yes := moved(points, fit.Rate); yes {
 			w.confirmer.hurried = true
@@ -48,7 +48,7 @@ func (w *walk) settle() (from float64, settled bool) {
 			return 0, false
 		}
 		a.Estimate, a.Low, a.High, a.Limiting = fit.Rate, fit.Low, fit.High, w.prober.Limits[fit.limit].Name
-		w.answer.end(Identified, "")
+		w.answer.end(Identified, "%s", fit.LeftOut())
 		return math.Max(fit.Low, deepest*lowest), true
 	}
 	if name, rate := w.record.reason(), w.prober.minFail; name != "" && !math.IsInf(rate, 1) && !slices.ContainsFunc(w.prober.Limits, func(l Limit) bool { return l.Name == name }) && (fit.beyond > 0 || w.record.inTime(fit.limit)) {

@@ -177,7 +177,7 @@ func TestWordsWhereWordsAreDue(t *testing.T) {
 
 // What fails at random whatever the rate has no sharp limit.
 func TestFailuresAtRandomAreNoLimit(t *testing.T) {
-	n, seed := plantest.Repetitions(t, effort.Of(15), 5_000)
+	n, seed := plantest.Repetitions(t, effort.Of(400), 5_000)
 	for _, share := range []float64{.03, .1, .2, .3, .5, .7} {
 		v := server{fmt.Sprintf("fails at random in %.0f %%", 100*share), constant(1e9), func(r *rand.Rand, p Probe, _ int) Result {
 			if r.Float64() < share {

@@ -39,7 +39,9 @@ type climber struct {
 func (c *climber) climb(centre float64) {
 	l := ladder{centre: centre, last: rungs - 1}
 	for block := 0; block < c.prober.Blocks && !c.edge(); block++ {
-		c.pass(&l, block, block)
+		if c.pass(&l, block, block); c.record.misled {
+			return
+		}
 	}
 	c.widen(&l)
 	for block := c.prober.Blocks; block < 2*c.prober.Blocks && c.wide(); block++ {
@@ -142,7 +144,7 @@ func (c *climber) ladderOnly(centre float64, block int) {
 		c.answer.end(NotIdentified, "%s", fit.Why)
 	default:
 		c.answer.Estimate, c.answer.Low, c.answer.High, c.answer.Limiting = fit.Rate, fit.Low, fit.High, c.prober.Limits[fit.limit].Name
-		c.answer.end(Identified, "")
+		c.answer.end(Identified, "%s", fit.LeftOut())
 	}
 }
 
@@ -152,6 +154,10 @@ func (c *climber) ladderOnly(centre float64, block int) {
 func (c *climber) pass(l *ladder, block, done int) {
 	for _, i := range stat.Shuffle(l.last-l.first+1, c.prober.Seed, block) {
 		c.tryRung(l, l.first+i, block)
+	}
+	if done == 0 && c.prober.restarts > 0 && c.surpassed(l) {
+		c.record.misled = true
+		return
 	}
 	for l.added < mostAdded {
 		level, missing := c.missing(l)

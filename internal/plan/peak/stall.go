@@ -234,12 +234,15 @@ func middle(x []float64) float64 {
 // hopelessBelow reports whether lower rates are useless: several were halved, and the last
 // ones stalled or had the same response time, far above its limit.
 func (r *record) hopelessBelow() bool {
-	n := 0
+	n, last := 0, 0.
 	for i := len(r.tried) - 1; i >= r.base; i-- {
-		if t := r.tried[i]; t.Pass || t.GeneratorLimited || t.Overloaded || len(t.Stalls) == 0 && !r.still(i) {
+		t := r.tried[i]
+		if t.Pass || t.GeneratorLimited || t.Overloaded || len(t.Stalls) == 0 && !r.still(i) {
 			break
 		}
-		n++
+		if t.Probe.Rate != last {
+			n, last = n+1, t.Probe.Rate
+		}
 	}
 	return n >= sameFailures
 }

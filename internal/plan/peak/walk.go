@@ -45,6 +45,7 @@ type prober struct {
 	cause     string  // of the ceiling
 	cycle     float64 // probe lengths are multiples of it; 0 for any length
 	least     float64 // minimum length
+	restarts  int     // times that the search may begin again above an accident
 
 	maxPass, minFail, seconds float64
 }
@@ -56,6 +57,7 @@ type record struct {
 	base     int     // index of the first probe that counts: earlier ones were too short
 	bursting bool    // burst capacity exceeds sustained capacity
 	spent    int     // index of the first probe without burst credit
+	misled   bool    // a failure of the bracket was an accident: far higher rates pass
 }
 
 type tried struct {
@@ -86,7 +88,7 @@ func (p *prober) try(probe Probe) outcome {
 		p.record.tried = append(p.record.tried, tried{probe, r})
 		p.seconds += probe.Seconds
 		switch {
-		case r.GeneratorLimited && r.Starved:
+		case r.GeneratorLimited && r.Starved && probe.Phase != Floor: // which is long, and decides nothing then
 			most = triesStarved
 			continue
 		case r.GeneratorLimited:
@@ -159,10 +161,16 @@ func (a *Answer) end(word Word, format string, args ...any) {
 	a.Word, a.Why = word, fmt.Sprintf(format, args...)
 }
 
-// whole is the search from start to end. It is repeated with longer probes if no rate passed
-// long probes, and others had stalls that were too rare for the floor.
+// whole is the search from start to end. It is repeated above a failure that was an accident, and with longer
+// probes if no rate passed long probes, and others had stalls that were too rare for the floor.
 func (w *walk) whole() {
+	w.prober.restarts = mostRestarts
 	w.once()
+	for w.record.misled {
+		w.prober.restarts--
+		w.prober.restart()
+		w.once()
+	}
 	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })
 	if w.answer.Word != NotIdentified || w.answer.Sustained > 0 || w.answer.Stall != nil || every == 0 {
 		return
@@ -184,6 +192,9 @@ func (w *walk) once() {
 	}
 	w.answer.Centre = math.Sqrt(w.prober.low * w.prober.high)
 	w.climber.climb(w.answer.Centre)
+	if w.record.misled {
+		return
+	}
 	if w.confirmer.exhausted() {
 		w.confirmer.sustainBurst()
 	} else if from, settled := w.settle(); settled {
@@ -227,7 +238,7 @@ func (p *prober) restart() {
 	*p.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
 	p.record.base, p.low, p.high, p.walled, p.ceiling, p.starved, p.cause = len(p.record.tried), 0, 0, false, 0, false, ""
 	p.maxPass, p.minFail = 0, math.Inf(1)
-	p.record.bursting, p.record.spent = false, 0
+	p.record.bursting, p.record.spent, p.record.misled = false, 0, false
 }
 
 // bracket finds a pass and a fail at most 10 % apart. found is false if there is none, and the
@@ -246,7 +257,7 @@ func (p *prober) bracket(phase Phase) (found bool) {
 // that nothing is left to search.
 func (p *prober) double(phase Phase) (ended bool) {
 	for rate := p.Start; ; {
-		o := p.try(Probe{Rate: rate, Phase: phase})
+		o := p.tryTwice(Probe{Rate: rate, Phase: phase}, p.high == 0)
 		p.narrow(rate, o)
 		switch {
 		case p.low > 0 && p.high > 0:
@@ -310,7 +321,7 @@ func (p *prober) narrow(rate float64, o outcome) {
 func (p *prober) bisect(phase Phase, ratio float64) {
 	for p.high/p.low > ratio {
 		rate := math.Sqrt(p.low * p.high)
-		p.narrow(rate, p.try(Probe{Rate: rate, Phase: phase}))
+		p.narrow(rate, p.tryTwice(Probe{Rate: rate, Phase: phase}, p.high/p.low > farRatio))
 	}
 }
 
