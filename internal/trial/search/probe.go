@@ -21,8 +21,8 @@ const (
 	// share of their mean, before they count as a queue without end.
 	mostGrowth = .2
 	// leastQueued is which share of the operations of a probe must have been added to
-	// those in flight before that counts: a few more of few are no queue.
-	leastQueued = .001
+	// those in flight before that counts: half of the 1 % by which a rate can be too high and pass.
+	leastQueued = .005
 	// perBatch and probeBatches are how many values must lie beyond the quantile
 	// that is judged, in each of how many parts of the probe.
 	perBatch     = 10
