@@ -43,6 +43,17 @@ func TestAVoidConfirmationDoesNotLowerTheClaim(t *testing.T) {
 	}
 }
 
+// Where the host is too busy to confirm a rate, a lower one is claimed, with the reason.
+func TestABusyHostConfirmsLess(t *testing.T) {
+	queue := single("", constant(1000))
+	clean, _ := run(New(asked), queue, rand.New(rand.NewPCG(9, 9)))
+	busy := spoiling(queue, func(p Probe, _ int) bool { return p.Phase == Confirm && p.Rate > .92*clean.Low })
+	a, _ := run(New(asked), busy, rand.New(rand.NewPCG(9, 9)))
+	if a.Word != Identified || a.Low != clean.Low || math.Abs(a.Sustained/clean.Low-.9) > 1e-9 || !strings.Contains(a.Why, "could not be carried out: other processes took the CPU") {
+		t.Errorf("%+v, without a busy host %+v", a, clean)
+	}
+}
+
 // Lack of CPU on the generator's host is not a limit of the generator.
 func TestABusyHostIsNamed(t *testing.T) {
 	busy := spoiling(single("", constant(1000)), func(p Probe, _ int) bool { return p.Rate > 500 })
