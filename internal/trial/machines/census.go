@@ -23,7 +23,8 @@ type Census struct {
 }
 
 type process struct {
-	name    string
+	name    string  // kernel threads change theirs
+	started string  // clock ticks after boot: a process identifier is used again
 	seconds float64 // of CPU time
 }
 
@@ -65,13 +66,13 @@ func readCensus(text string, at time.Time) *Census {
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(line[:open]))
 		rest := strings.Fields(line[end+1:])
-		if err != nil || len(rest) < 13 {
+		if err != nil || len(rest) < 20 {
 			continue
 		}
 		user, err := strconv.ParseFloat(rest[11], 64)
 		system, err2 := strconv.ParseFloat(rest[12], 64)
 		if err == nil && err2 == nil {
-			c.processes[pid] = process{line[open+1 : end], (user + system) / ticks}
+			c.processes[pid] = process{line[open+1 : end], rest[19], (user + system) / ticks}
 		}
 	}
 	return c
@@ -110,7 +111,7 @@ func (c *Census) Users(before *Census, but ...string) (all []User, sum float64) 
 	by := map[string]float64{}
 	for pid, p := range c.processes {
 		used := p.seconds
-		if b, ok := before.processes[pid]; ok && b.name == p.name {
+		if b, ok := before.processes[pid]; ok && b.started == p.started {
 			used -= b.seconds
 		}
 		if used > 0 && seconds > 0 && !slices.Contains(but, p.name) {
