@@ -75,13 +75,15 @@ func (c *climber) surpassed(l *ladder) bool {
 }
 
 // accident reports whether the lowest rate that failed passes now, right after an overload. A system without burst credit
-// failed there by chance, or because it was cold, and the search begins again above it.
+// failed there by chance, or because it was cold.
 func (c *confirmer) accident() bool {
-	if c.prober.restarts == 0 || c.prober.try(Probe{Rate: c.prober.minFail, Phase: Confirm}) != passed {
-		return false
-	}
-	c.record.misled, c.prober.low = true, c.prober.maxPass
-	return true
+	return c.prober.try(Probe{Rate: c.prober.minFail, Phase: Confirm}) == passed
+}
+
+// restartAbove discards the probes so far, but for a rate that passed.
+func (p *prober) restartAbove(rate float64) {
+	p.restart()
+	p.low, p.maxPass = rate, rate
 }
 
 // withoutAccidents separates the probes that are far slower than all others at their rate.

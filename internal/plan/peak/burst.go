@@ -136,7 +136,10 @@ func (c *confirmer) sustain(rate float64) {
 	switch {
 	case c.record.bursting:
 	case most > c.prober.minFail && c.accident():
-		return
+		if c.prober.restarts > 0 && c.answer.Centre > 0 && most > farAbove*c.answer.Centre {
+			c.record.misled, c.prober.low = true, c.prober.minFail
+			return
+		}
 	case most > c.prober.minFail:
 		c.record.bursting, c.record.spent = true, len(c.record.tried)
 		c.answer.Limiting = c.record.reason()

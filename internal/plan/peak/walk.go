@@ -168,7 +168,7 @@ func (w *walk) whole() {
 	w.once()
 	for w.record.misled {
 		w.prober.restarts--
-		w.prober.restart()
+		w.prober.restartAbove(w.prober.low)
 		w.once()
 	}
 	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })
@@ -256,7 +256,11 @@ func (p *prober) bracket(phase Phase) (found bool) {
 // double doubles the rate until a probe fails, or halves it until one passes. ended reports
 // that nothing is left to search.
 func (p *prober) double(phase Phase) (ended bool) {
-	for rate := p.Start; ; {
+	rate := p.Start
+	if p.low > 0 {
+		rate = math.Min(2*p.low, p.Highest)
+	}
+	for {
 		o := p.tryTwice(Probe{Rate: rate, Phase: phase}, p.high == 0)
 		p.narrow(rate, o)
 		switch {
