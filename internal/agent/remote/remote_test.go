@@ -316,7 +316,7 @@ func TestSilence(t *testing.T) {
 	served := make(chan error, 1)
 	quiet := &deaf{Conn: there}
 	go func() {
-		served <- Server{Machine: &echo{}, Beat: 10 * time.Millisecond, Silence: 300 * time.Millisecond}.Serve(context.Background(), quiet)
+		served <- Server{Machine: &echo{}, Beat: 10 * time.Millisecond, Silence: time.Minute}.Serve(context.Background(), quiet)
 	}()
 	m, err := Client{Beat: 10 * time.Millisecond, Silence: 300 * time.Millisecond}.Connect(t.Context(), near)
 	if err != nil {
