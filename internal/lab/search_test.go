@@ -5,7 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/measure"
@@ -88,7 +88,7 @@ func TestSearchesThatEndInWords(t *testing.T) {
 		word                   peak.Word
 		why                    string
 	}{
-		{"stalls", ", stall: 3s, stall_every: 40s", "p95: 100ms", true, 0, peak.Stalls, "the system stalls for about (2.9|3) s every 40 s, independently of the rate"},
+		{"stalls", ", stall: 3s, stall_every: 40s", "p95: 100ms", true, 0, peak.Stalls, "the system stalls for about 3 s every 40 s, independently of the rate"},
 		{"rare stalls", ", stall: 500ms, stall_every: 25s", "p95: 20ms", false, 1000 * (1 - .48/25/.0475), peak.Identified, " ms every 25 s, independently of the rate"},
 		{"tail", ", tail: 7%, tail_latency: 300ms", "p95: 20ms", false, 0, peak.NeverPassed, "independently of the rate"},
 		{"cliff", ", reject: 600/s", "p95: 20ms, errors: 0/s", false, 600, peak.Identified, "errors"},
@@ -99,7 +99,7 @@ func TestSearchesThatEndInWords(t *testing.T) {
 		}
 		for i, p := range searched(t, c.settings, c.within, n) {
 			t.Logf("%s, seed %d: %s, sustained %.4g of %.4g: %s", c.name, i+1, p.Word, p.Sustained, c.truth, p.Why)
-			if p.Word != string(c.word) || !regexp.MustCompile(c.why).MatchString(p.Why) || p.Sustained > 1.01*c.truth || p.Sustained < .9*c.truth {
+			if p.Word != string(c.word) || !strings.Contains(p.Why, c.why) || p.Sustained > 1.01*c.truth || p.Sustained < .9*c.truth {
 				t.Errorf("%s, seed %d: %+v", c.name, i+1, p)
 			}
 		}

@@ -43,7 +43,7 @@ func TestAnOffsetThroughADelayedWay(t *testing.T) {
 	now := func() time.Time {
 		read := time.Now().Add(ahead)
 		if asked.Add(1) != 9 { // the answer is held up after the clock was read
-			<-time.After(20*time.Millisecond + rand.N(20*time.Millisecond))
+			<-time.After(3*time.Millisecond + rand.N(3*time.Millisecond))
 		}
 		return read
 	}

@@ -169,6 +169,7 @@ func (w *walk) whole() {
 	for w.record.misled {
 		w.prober.restarts--
 		w.prober.restartAbove(w.prober.low)
+		w.confirmer.hurried, w.confirmer.slipped = false, false
 		w.once()
 	}
 	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })

@@ -12,6 +12,12 @@ import (
 	"plimsoll/internal/trial/fault"
 )
 
+// Intervals of a probe are a 200th of it, within these. In longer ones stalls of seconds hardly show.
+const (
+	shortestInterval = 10 * time.Millisecond
+	longestInterval  = 500 * time.Millisecond
+)
+
 // extent is how long a probe takes.
 type extent struct {
 	length time.Duration
@@ -24,7 +30,7 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, e 
 	p.From, p.Values = s.Span().Seconds(), map[string]float64{}
 	p.Began = s.Now().Sub(s.Record.Start).Seconds()
 	before := s.census(ctx)
-	stage := load.Stage{Length: e.length, Interval: max(e.length/200, 10*time.Millisecond), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
+	stage := load.Stage{Length: e.length, Interval: min(max(e.length/200, shortestInterval), longestInterval), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
 	recorder := measure.NewRecorder(func(r *measure.Recorder) bool {
 		seen := s.Seen != nil && s.Seen(r)
 		return e.sure.enough(r) || seen
