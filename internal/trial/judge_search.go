@@ -33,7 +33,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		}
 		a.session.services.Derive(a.record)
 	}
-	e := &certify.Evidence{Record: a.record, Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), ReadBack: a.session.readings(a.arm, a.record.Observed), Seldom: a.parts.Seldom, Bound: a.search.Alone && a.record.Peak.Estimate == 0}
+	e := &certify.Evidence{Record: a.record, Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), ReadBack: a.session.readings(a.arm, a.record.Observed), Seldom: a.parts.Seldom, AtLeast: a.search.Alone && a.record.Peak.Estimate == 0}
 	rules := searchRules
 	if a.study.Load.Growth != nil { // it continues until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })

@@ -135,9 +135,9 @@ func (c *confirmer) sustain(rate float64) {
 	most := c.overload(rate)
 	switch {
 	case c.record.bursting:
-	case most > c.prober.minFail && c.accident():
+	case most > c.prober.minFail && c.transient():
 		if c.prober.restarts > 0 && c.answer.Centre > 0 && most > farAbove*c.answer.Centre {
-			c.record.misled, c.prober.low = true, c.prober.minFail
+			c.record.above = c.prober.minFail
 			return
 		}
 	case most > c.prober.minFail:

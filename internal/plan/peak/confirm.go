@@ -40,7 +40,7 @@ func (w *walk) settle() (from float64, settled bool) {
 		return 0, false
 	}
 	if fit.Word == Identified {
-		points, _ := withoutAccidents(w.record.points(fit.limit), w.prober.Limits[fit.limit].Seconds)
+		points, _ := withoutOutliers(w.record.points(fit.limit), w.prober.Limits[fit.limit].Seconds)
 		lowest := slices.MinFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 		if share, yes := moved(points, fit.Rate); yes {
 			w.confirmer.hurried = true
@@ -155,7 +155,7 @@ func (c *confirmer) confirm(rate float64) {
 			return
 		case void && c.answer.Word != GeneratorLimited:
 			c.spoilt("the confirmations of %.6g/s", rate)
-			c.settleForLess(rate, step)
+			c.confirmBelow(rate, step)
 			return
 		}
 		lowest = rate
@@ -172,8 +172,8 @@ func (c *confirmer) confirm(rate float64) {
 	c.answer.note("no rate down to %.6g/s passed %d long probes", lowest, c.prober.Confirmations)
 }
 
-// settleForLess claims a rate below one whose confirmations were void: it leaves a busy host more CPU time.
-func (c *confirmer) settleForLess(rate float64, step int) {
+// confirmBelow claims a rate below one whose confirmations were void, since it needs less CPU time of the busy host.
+func (c *confirmer) confirmBelow(rate float64, step int) {
 	for i, share := range []float64{.95, .9, .8} {
 		if held, _ := c.holds(share*rate, step+1+i); held {
 			c.answer.Sustained = c.record.lasting(share*rate, c.answer.Word)

@@ -31,7 +31,7 @@ type Fit struct {
 	Low, High float64 // its interval; infinite where it is not bounded
 	Crosses   bool    // the line falls and meets the limit within the rates tried: Rate is valid, even if its interval is unbounded
 	Why       string  // why it is not identified
-	Accidents []Point // points that are left out: far slower than the others at their rate, which were within the limit
+	Outliers  []Point // left out: far slower than the others at their rate, which were within the limit
 	beyond    int     // -1 or 1 if the limit is met below or above the rates tried
 }
 
@@ -47,14 +47,14 @@ type Fit struct {
 // describe the points far better (a cliff and not a knee), or when the limit is met
 // outside the rates that were tried. A level with a probe that had no steady
 // response time is left out as a whole: keeping its lucky probes would favour the
-// fast ones. A probe that is four times slower than the others at its rate, which were all
-// within the limit, is an accident of the host, and is left out.
+// fast ones. Outliers are left out: probes four times slower than the others at
+// their rate, which were all within the limit.
 //
 // Source: Kleinrock, Queueing Systems I, section 5.12, for M/M/1; Fieller (1954) for the
 // interval.
 func Estimate(points []Point, limit, level float64) Fit {
 	fit := Fit{Word: NotIdentified, Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
-	points, fit.Accidents = withoutAccidents(points, limit)
+	points, fit.Outliers = withoutOutliers(points, limit)
 	x, q, reach := usable(points)
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		fit.Why = "too few levels had a steady response time"

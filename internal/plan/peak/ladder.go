@@ -39,7 +39,7 @@ type climber struct {
 func (c *climber) climb(centre float64) {
 	l := ladder{centre: centre, last: rungs - 1}
 	for block := 0; block < c.prober.Blocks && !c.edge(); block++ {
-		if c.pass(&l, block, block); c.record.misled {
+		if c.pass(&l, block, block); c.record.above > 0 {
 			return
 		}
 	}
@@ -155,9 +155,10 @@ func (c *climber) pass(l *ladder, block, done int) {
 	for _, i := range stat.Shuffle(l.last-l.first+1, c.prober.Seed, block) {
 		c.tryRung(l, l.first+i, block)
 	}
-	if done == 0 && c.prober.restarts > 0 && c.surpassed(l) {
-		c.record.misled = true
-		return
+	if done == 0 && c.prober.restarts > 0 {
+		if c.record.above = c.surpass(l); c.record.above > 0 {
+			return
+		}
 	}
 	for l.added < mostAdded {
 		level, missing := c.missing(l)

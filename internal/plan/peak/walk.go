@@ -45,7 +45,7 @@ type prober struct {
 	cause     string  // of the ceiling
 	cycle     float64 // probe lengths are multiples of it; 0 for any length
 	least     float64 // minimum length
-	restarts  int     // times that the search may begin again above an accident
+	restarts  int     // times that the search may begin again above a transient failure
 
 	maxPass, minFail, seconds float64
 }
@@ -57,7 +57,7 @@ type record struct {
 	base     int     // index of the first probe that counts: earlier ones were too short
 	bursting bool    // burst capacity exceeds sustained capacity
 	spent    int     // index of the first probe without burst credit
-	misled   bool    // a failure of the bracket was an accident: far higher rates pass
+	above    float64 // rate far above the bracket that passed, at which the search begins again; 0 for none
 }
 
 type tried struct {
@@ -161,14 +161,14 @@ func (a *Answer) end(word Word, format string, args ...any) {
 	a.Word, a.Why = word, fmt.Sprintf(format, args...)
 }
 
-// whole is the search from start to end. It is repeated above a failure that was an accident, and with longer
+// whole is the search from start to end. It is repeated above a transient failure, and with longer
 // probes if no rate passed long probes, and others had stalls that were too rare for the floor.
 func (w *walk) whole() {
 	w.prober.restarts = mostRestarts
 	w.once()
-	for w.record.misled {
+	for w.record.above > 0 {
 		w.prober.restarts--
-		w.prober.restartAbove(w.prober.low)
+		w.prober.restartAbove(w.record.above)
 		w.confirmer.hurried, w.confirmer.slipped = false, false
 		w.once()
 	}
@@ -193,7 +193,7 @@ func (w *walk) once() {
 	}
 	w.answer.Centre = math.Sqrt(w.prober.low * w.prober.high)
 	w.climber.climb(w.answer.Centre)
-	if w.record.misled {
+	if w.record.above > 0 {
 		return
 	}
 	if w.confirmer.exhausted() {
@@ -239,7 +239,7 @@ func (p *prober) restart() {
 	*p.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
 	p.record.base, p.low, p.high, p.walled, p.ceiling, p.starved, p.cause = len(p.record.tried), 0, 0, false, 0, false, ""
 	p.maxPass, p.minFail = 0, math.Inf(1)
-	p.record.bursting, p.record.spent, p.record.misled = false, 0, false
+	p.record.bursting, p.record.spent, p.record.above = false, 0, 0
 }
 
 // bracket finds a pass and a fail at most 10 % apart. found is false if there is none, and the

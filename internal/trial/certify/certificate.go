@@ -26,7 +26,7 @@ type Evidence struct {
 	Hosted    bool  // the machine is a guest that plimsoll started
 	Failed    int64 // operations, over the whole load
 	Limited   bool  // failed operations are held against a limit of the group instead
-	Bound     bool  // the trial is a search that estimates nothing: what it claims held although CPU time was stolen
+	AtLeast   bool  // the trial is a search that claims a lower bound only, which held although CPU time was stolen
 	Intervals []measure.Interval
 	Seldom    map[string]string // counters read too seldom in the window, with the number of reads
 	Ended     Ending
@@ -90,7 +90,7 @@ func Judge(e *Evidence, only ...string) (checks []measure.Check, void string) {
 			continue
 		}
 		state, detail := r.judge(e, r.limit)
-		voids := r.voids && !(e.Bound && r.name == "steal")
+		voids := r.voids && !(e.AtLeast && r.name == "steal")
 		if state == measure.Fail && !voids {
 			detail += "; a warning: the trial counts"
 		}

@@ -96,7 +96,7 @@ func TestCertificate(t *testing.T) {
 		{"generator limit", measure.Unknown, "", func(e *Evidence) { e.Worker[measure.GeneratorCPU], e.Hosted = .85, true }},
 		{"generator limit", measure.Pass, "", func(e *Evidence) { e.Worker[measure.GeneratorCPU], e.Hosted = .5, true }},
 		{"steal", measure.Fail, "steal: 20 %", func(e *Evidence) { e.Record.Counters[StealCounter] = .4 }},
-		{"steal", measure.Fail, "", func(e *Evidence) { e.Record.Counters[StealCounter], e.Bound = .4, true }},
+		{"steal", measure.Fail, "", func(e *Evidence) { e.Record.Counters[StealCounter], e.AtLeast = .4, true }},
 		{"steal", measure.Unknown, "", func(e *Evidence) { delete(e.Record.Counters, StealCounter) }},
 		{"steal", measure.Pass, "", func(e *Evidence) { e.Record.Counters, e.Simulated = nil, true }},
 		{"steal", measure.Fail, "steal", func(e *Evidence) { e.Record.Counters[StealCounter], e.Simulated = .4, true }},

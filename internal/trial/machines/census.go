@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/hoststat"
 	"plimsoll/internal/platform"
 )
 
@@ -17,8 +18,7 @@ import (
 type Census struct {
 	At        time.Time
 	processes map[int]process
-	steal     float64 // CPU seconds that the hypervisor withheld
-	wanted    float64 // CPU seconds that were used or withheld
+	all       hoststat.CPU // seconds of all CPUs together
 	CPUs      int
 }
 
@@ -56,7 +56,10 @@ func readCensus(text string, at time.Time) *Census {
 		f := strings.Fields(line)
 		switch {
 		case len(f) > 8 && f[0] == "cpu":
-			c.readTimes(f[1:])
+			for i, seconds := range c.all.Counters() {
+				n, _ := strconv.ParseFloat(f[min(1+i, len(f)-1)], 64)
+				*seconds = n / ticks
+			}
 		case len(f) > 0 && strings.HasPrefix(f[0], "cpu"):
 			c.CPUs++
 		}
@@ -78,24 +81,10 @@ func readCensus(text string, at time.Time) *Census {
 	return c
 }
 
-// readTimes reads the times of all CPUs together, in ticks (proc(5)).
-func (c *Census) readTimes(f []string) {
-	const idle, ioWait, steal = 3, 4, 7
-	for i := range steal + 1 {
-		seconds, _ := strconv.ParseFloat(f[i], 64)
-		seconds /= ticks
-		if i == steal {
-			c.steal = seconds
-		}
-		if i != idle && i != ioWait {
-			c.wanted += seconds
-		}
-	}
-}
-
 // Withheld is the share of the CPU time wanted between two readings that the hypervisor gave to others.
 func (c *Census) Withheld(before *Census) float64 {
-	return (c.steal - before.steal) / max(1./ticks, c.wanted-before.wanted)
+	stolen := c.all.Steal - before.all.Steal
+	return stolen / max(1./ticks, c.all.Busy()-before.all.Busy()+stolen)
 }
 
 // User is how many CPUs the processes of a name used.
