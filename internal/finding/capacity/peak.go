@@ -31,11 +31,10 @@ func Peaks(t *table.Table) []finding.Peak {
 			points := plan.LadderPoints(t.Records, arm, l.Metric)
 			p.Probes = max(p.Probes, len(points))
 			fit := peak.Estimate(points, *l.Max, t.Plan.Level)
-			if fit.Word != peak.Identified {
+			switch {
+			case fit.Word != peak.Identified && math.IsInf(best, 1):
 				p.Why = fit.Why
-				continue
-			}
-			if fit.Rate < best {
+			case fit.Word == peak.Identified && fit.Rate < best:
 				best = fit.Rate
 				p.Word, p.Limiting, p.Why = string(fit.Word), l.Metric, fit.LeftOut()
 				p.Estimate, p.Low, p.High = fit.Rate, fit.Low, fit.High
@@ -104,6 +103,9 @@ func searched(t *table.Table, p *finding.Peak) {
 		if r := &t.Records[i]; r.Arm == p.Arm && r.Valid() && r.Peak != nil {
 			only, n = r.Peak, n+1
 		}
+	}
+	if n == 0 {
+		p.Why = "no search was completed"
 	}
 	if n != 1 {
 		return
