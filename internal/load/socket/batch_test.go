@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -104,6 +106,44 @@ func TestStampedRead(t *testing.T) {
 			t.Errorf("without data: %v", errno)
 		}
 		return
+	}
+}
+
+// sentFirst makes a request once the server has received those before it, or notes that it has not.
+type sentFirst struct {
+	*echo
+	server *server
+	made   *atomic.Int64 // requests of all connections
+	held   *atomic.Bool
+}
+
+func (s *sentFirst) Request(b []byte, slot int) ([]byte, int) {
+	before := s.made.Add(1) - 1
+	for patience := time.After(3 * time.Second); s.server.served.Load() < before && !s.held.Load(); {
+		select {
+		case <-patience:
+			s.held.Store(true)
+		default:
+			runtime.Gosched()
+		}
+	}
+	return s.echo.Request(b, slot)
+}
+
+// Operations that are due in the same tick start one after another: the time that the others take to send is part of no response time.
+func TestAnOperationStartsOnceTheOneBeforeIsSent(t *testing.T) {
+	s := serve(t, "tcp", faults{})
+	var made atomic.Int64
+	var held atomic.Bool
+	loop(Run).run(t, job(s, load.Job{
+		Connections: 20, Arrivals: load.Arrivals{Rate: 1000}, Tick: 20 * time.Millisecond, Stage: load.Stage{Length: length, Interval: length},
+		Dialogue: func(int) load.Dialogue { return &sentFirst{&echo{window: 1}, s, &made, &held} },
+	}))
+	if made.Load() < 40 {
+		t.Fatalf("only %d operations", made.Load())
+	}
+	if held.Load() {
+		t.Error("an operation started while the one before was not sent")
 	}
 }
 

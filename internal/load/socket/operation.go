@@ -51,7 +51,7 @@ func (t *thread) freed(l *link, now time.Duration) {
 // offer starts due operations. Without a free slot they remain in the schedule; without a link
 // with a peer they fail at once.
 func (t *thread) offer(now time.Duration) {
-	for ; t.arrivals.more && t.arrivals.due <= now; t.arrivals.next() {
+	for until := now; t.arrivals.more && t.arrivals.due <= until; t.arrivals.next() {
 		switch {
 		case t.job.MaxLag > 0 && now-t.arrivals.due > t.job.MaxLag:
 			t.sheet.Abandon(t.arrivals.blocked())
@@ -67,6 +67,10 @@ func (t *thread) offer(now time.Duration) {
 			return
 		}
 		t.start(l, t.arrivals.due, now)
+		if len(l.slots) == 1 { // nothing to coalesce: the next operation starts once this one is sent
+			t.flushAll(now)
+			now = t.clock.now()
+		}
 		t.freed(l, now)
 	}
 }
