@@ -150,7 +150,11 @@ func (t *thread) tend(now time.Duration) {
 
 // rest is the longest permitted wait. It spins only for waiting users and operations.
 func (t *thread) rest(now time.Duration) time.Duration {
-	wait := min(t.nextScan, t.retries.next()) - now
+	scan := t.nextScan
+	if t.job.Timeout >= time.Second { // which a wait may exceed
+		scan = max(scan, now+brief)
+	}
+	wait := min(scan, t.retries.next()) - now
 	if !t.ending {
 		instant := t.thinking.next()
 		if t.arrivals.more && t.arrivals.due > now { // a due operation waits for a slot, not for the clock
