@@ -54,19 +54,30 @@ func (h *head) take(line []byte) error {
 	switch len(name) {
 	case len("connection"):
 		if is(name, "connection") {
-			h.closing = h.closing || lists(value, "close")
-			h.keeps = h.keeps || lists(value, "keep-alive")
+			h.setConnection(trim(value))
 		}
 	case len("content-length"):
 		if is(name, "content-length") {
-			return h.setLength(value)
+			return h.setLength(trim(value))
 		}
 	case len("transfer-encoding"):
 		if is(name, "transfer-encoding") {
-			return h.setEncoding(value)
+			return h.setEncoding(trim(value))
 		}
 	}
 	return nil
+}
+
+func (h *head) setConnection(value []byte) {
+	switch { // mostly one name
+	case is(value, "keep-alive"):
+		h.keeps = true
+	case is(value, "close"):
+		h.closing = true
+	default:
+		h.closing = h.closing || lists(value, "close")
+		h.keeps = h.keeps || lists(value, "keep-alive")
+	}
 }
 
 // whole concludes from all fields.
@@ -139,7 +150,7 @@ func slowlyClean(text []byte) bool {
 	return true
 }
 
-// field parts a line such as "Server: nginx".
+// field parts a line such as "Server: nginx". The value may have blanks around it.
 func field(line []byte) (name, value []byte, err error) {
 	end := 0
 	for end < len(line) && token[line[end]] {
@@ -148,21 +159,21 @@ func field(line []byte) (name, value []byte, err error) {
 	if end == 0 || end == len(line) || line[end] != ':' {
 		return nil, nil, fmt.Errorf("%.40q is not a header field", line)
 	}
-	value = trim(line[end+1:])
-	for len(value) > 0 && (value[0] == ' ' || value[0] == '\t') {
-		value = value[1:]
-	}
-	return line[:end], value, nil
+	return line[:end], line[end+1:], nil
 }
 
-// trim takes blanks off the end.
+// trim takes blanks off both ends.
 func trim(text []byte) []byte {
-	n := len(text)
-	for n > 0 && (text[n-1] == ' ' || text[n-1] == '\t') {
-		n--
+	for len(text) > 0 && blank(text[0]) {
+		text = text[1:]
 	}
-	return text[:n]
+	for len(text) > 0 && blank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
 }
+
+func blank(c byte) bool { return c == ' ' || c == '\t' }
 
 // token says which bytes a name may have (RFC 9110, 5.6.2).
 var token = func() (t [256]bool) {
@@ -181,7 +192,7 @@ func lists(value []byte, want string) bool {
 	for len(value) > 0 {
 		var one []byte
 		one, value, _ = bytes.Cut(value, comma)
-		if is(bytes.Trim(one, " \t"), want) {
+		if is(trim(one), want) {
 			return true
 		}
 	}

@@ -134,7 +134,7 @@ func (r *response) readLine(line []byte) (ended bool, err error) {
 		return false, r.head.take(text)
 	case ahead:
 		size, _, _ := bytes.Cut(text, semicolon)
-		if r.left, err = number(trim(size), 16); err != nil {
+		if r.left, err = number(bytes.TrimRight(size, " \t"), 16); err != nil {
 			return false, fmt.Errorf("the size of a chunk: %w", err)
 		}
 		if r.left == 0 {

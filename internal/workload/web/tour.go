@@ -112,7 +112,7 @@ func parseHeader(texts []string) ([]headerField, error) {
 				return nil, fmt.Errorf("%s cannot be set by a study: it changes the framing of requests and responses", name)
 			}
 		}
-		fields = append(fields, headerField{string(name), string(value)})
+		fields = append(fields, headerField{string(name), string(trim(value))})
 	}
 	return fields, nil
 }
