@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/bench/measured"
+	"plimsoll/bench/minimal"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -40,19 +41,25 @@ type contest struct {
 	// argv is the peer's command line, and operations finds how many it did.
 	argv       func(at load.Endpoint) []string
 	operations func(out string) (float64, error)
+	// request is what the client in C asks for; empty where it takes no part.
+	request string
+	inC     minimal.Client
 }
 
+// firstPage is a request for the page of a web server.
+const firstPage = "GET /0/page.html HTTP/1.1\r\nHost: plimsoll\r\n\r\n"
+
 func contests() []contest {
-	redis := func(pipeline int) contest {
+	redis := func(pipeline int, request string) contest {
 		const n = 300_000
 		return contest{
 			what: fmt.Sprintf("key-value, pipeline %d", pipeline), service: "redis", protocol: "redis", workload: "keyvalue", peer: "redis-benchmark",
 			load: parameter.Settings{"read": "100%", "keys": "10000", "value": "256B", "connections": "50", "threads": "1", "pipeline": strconv.Itoa(pipeline)},
 			argv: func(at load.Endpoint) []string {
-				port := at.Address[strings.LastIndexByte(at.Address, ':')+1:]
-				return []string{"redis-benchmark", "-p", port, "-c", "50", "-n", strconv.Itoa(n * min(pipeline, 4)), "-t", "get", "-d", "256", "-r", "10000", "-P", strconv.Itoa(pipeline), "-q"}
+				return []string{"redis-benchmark", "-p", port(at), "-c", "50", "-n", strconv.Itoa(n * min(pipeline, 4)), "-t", "get", "-d", "256", "-r", "10000", "-P", strconv.Itoa(pipeline), "-q"}
 			},
 			operations: func(string) (float64, error) { return float64(n * min(pipeline, 4)), nil },
+			request:    request,
 		}
 	}
 	return []contest{
@@ -64,8 +71,9 @@ func contests() []contest {
 				return []string{"wrk", "-t1", "-c32", fmt.Sprintf("-d%.0fs", turn.Seconds()), "http://" + at.Address + "/0/page.html"}
 			},
 			operations: counted(`(\d+) requests in`),
+			request:    firstPage,
 		},
-		redis(1), redis(16),
+		redis(1, "*2\r\n$3\r\nGET\r\n$19\r\nplimsoll:0000000001\r\n"), redis(16, ""),
 	}
 }
 
@@ -84,24 +92,26 @@ func counted(pattern string) func(string) (float64, error) {
 // that of its peers, on the same server, turn by turn.
 func loads() ([]result, error) {
 	var all []result
-	var failed error
+	inC, failed := minimal.Compile()
+	defer inC.Remove()
 	for _, c := range contests() {
+		c.inC = inC
 		some, err := c.one(context.Background())
 		all, failed = append(all, some...), errors.Join(failed, err)
 	}
 	return all, failed
 }
 
-func (c contest) run(ctx context.Context) (r result, err error) {
+func (c contest) run(ctx context.Context) (all []result, err error) {
 	l, err := made(c.workload, c.load)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	err = c.serve(ctx, func(env workload.Env, at load.Endpoint) error {
 		if err := l.Prepare(ctx, env); err != nil {
 			return err
 		}
-		var ours, theirs []float64
+		var ours, theirs, least []float64
 		for range rounds {
 			out := measure.NewRecorder(nil)
 			if err := l.Run(ctx, env, load.Stage{Length: turn, Interval: turn / 10, Seed: 1}, out); err != nil {
@@ -112,11 +122,19 @@ func (c contest) run(ctx context.Context) (r result, err error) {
 				return err
 			}
 			ours, theirs = append(ours, out.Values()["client.cpu_per_operation"]), append(theirs, peer)
+			if least, err = c.atLeast(at, least); err != nil {
+				return err
+			}
 		}
-		r = result{c.what + ", CPU for an operation", measured.Middle(ours), c.peer, measured.Middle(theirs), "s"}
+		what := c.what + ", CPU for an operation"
+		all = append(all, result{what, measured.Middle(ours), c.peer, measured.Middle(theirs), "s"})
+		if len(least) > 0 {
+			all = append(all, result{what, measured.Middle(ours), "C", measured.Middle(least), "s"},
+				result{what + " in C", measured.Middle(least), c.peer, measured.Middle(theirs), "s"})
+		}
 		return nil
 	})
-	return r, err
+	return all, err
 }
 
 // one is the contest on its own, where its peer is installed.
@@ -124,12 +142,28 @@ func (c contest) one(ctx context.Context) ([]result, error) {
 	if _, err := exec.LookPath(c.peer); err != nil {
 		return nil, fmt.Errorf("%s is not installed, so that there is no peer for %s", c.peer, c.what)
 	}
-	r, err := c.run(ctx)
+	all, err := c.run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.what, err)
 	}
-	return []result{r}, nil
+	return all, nil
 }
+
+// atLeast adds what the client in C needs for an operation, where it takes part.
+func (c contest) atLeast(at load.Endpoint, so []float64) ([]float64, error) {
+	if c.request == "" || c.inC == (minimal.Client{}) {
+		return so, nil
+	}
+	connections, err := strconv.Atoi(c.load["connections"])
+	if err != nil {
+		return so, err
+	}
+	cost, err := c.inC.Run(minimal.Load{Port: port(at), Request: c.request, Connections: connections, Length: turn})
+	return append(so, cost), err
+}
+
+// port is the port of a server of this machine.
+func port(at load.Endpoint) string { return at.Address[strings.LastIndexByte(at.Address, ':')+1:] }
 
 // serve runs the service of a contest for as long as something is done with it.
 func (c contest) serve(ctx context.Context, do func(workload.Env, load.Endpoint) error) (err error) {

@@ -7,15 +7,19 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/bench/measured"
+	"plimsoll/bench/minimal"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )
 
-// turns has a load on small pages of the responder, which is in a process of its own, run several times.
+// small serves small pages, by a responder in a process of its own.
+var small = contest{service: "responder", protocol: "http", settings: parameter.Settings{"page_size": "1KiB", "pages": "1", "images": "0"}}
+
+// turns has a load on small pages run several times.
 func (d drive) turns(n int, fails func(values map[string]float64) error) (turns []map[string]float64, err error) {
-	c := contest{service: "responder", protocol: "http", settings: parameter.Settings{"page_size": "1KiB", "pages": "1", "images": "0"}}
-	err = c.serve(context.Background(), func(_ workload.Env, at load.Endpoint) error {
+	err = small.serve(context.Background(), func(_ workload.Env, at load.Endpoint) error {
 		d.At = at
 		for range n {
 			values, err := d.by()
@@ -35,24 +39,33 @@ func (d drive) turns(n int, fails func(values map[string]float64) error) (turns 
 // paced is what an operation takes of the client's CPU at a fixed rate with a tick, how late it starts for that, and how its service time differs
 // from that of a client that spins until each operation is due, in alternating turns.
 func paced() ([]result, error) {
-	const what, tick = "web at 2,000/s, tick of 1 ms: ", time.Millisecond
+	const what, tick, rate, connections = "web at 2,000/s, tick of 1 ms: ", time.Millisecond, 2000, 32
+	inC, err := minimal.Compile()
+	if err != nil {
+		return nil, err
+	}
+	defer inC.Remove()
 	var with, spinning []map[string]float64
+	var least []float64
 	for range rounds {
 		for _, c := range []struct {
 			tick time.Duration
 			of   *[]map[string]float64
 		}{{tick, &with}, {0, &spinning}} {
-			d := drive{Workload: "web", Settings: parameter.Settings{"rate": "2000/s", "tick": c.tick.String(), "connections": "32"}, Length: turn}
-			turns, err := d.turns(1, func(values map[string]float64) error {
-				if values["errors"] > 0 {
-					return fmt.Errorf("%g operations failed", values["errors"])
-				}
-				return nil
-			})
+			d := drive{Workload: "web", Settings: parameter.Settings{"rate": fmt.Sprintf("%d/s", rate), "tick": c.tick.String(), "connections": fmt.Sprint(connections)}, Length: turn}
+			turns, err := d.turns(1, noErrors)
 			if err != nil {
 				return nil, err
 			}
 			*c.of = append(*c.of, turns...)
+		}
+		err := small.serve(context.Background(), func(_ workload.Env, at load.Endpoint) error {
+			cost, err := inC.Run(minimal.Load{Port: port(at), Request: firstPage, Connections: connections, Length: turn, Rate: rate, Tick: tick})
+			least = append(least, cost)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	for i, v := range with {
@@ -62,6 +75,8 @@ func paced() ([]result, error) {
 	}
 	return []result{
 		{what + "CPU for an operation", middle(with, "client.cpu_per_operation"), "limit", 25e-6, "s"},
+		{what + "CPU for an operation", middle(with, "client.cpu_per_operation"), "C", measured.Middle(least), "s"},
+		{what + "CPU for an operation in C", measured.Middle(least), "limit", 25e-6, "s"},
 		{what + "lag p50", middle(with, "lag.p50"), "tick", tick.Seconds(), "s"},
 		{what + "lag p99", middle(with, "lag.p99"), "tick", tick.Seconds(), "s"},
 		{what + "service p50 against a spinning client, difference", middle(with, "service.p50 off"), "limit", 10e-6, "s"},
@@ -69,6 +84,13 @@ func paced() ([]result, error) {
 		{what + "service p50", middle(with, "service.p50"), "a spinning client", middle(spinning, "service.p50"), "s"},
 		{what + "service p99", middle(with, "service.p99"), "a spinning client", middle(spinning, "service.p99"), "s"},
 	}, nil
+}
+
+func noErrors(values map[string]float64) error {
+	if values["errors"] > 0 {
+		return fmt.Errorf("%g operations failed", values["errors"])
+	}
+	return nil
 }
 
 // users is how many simulated users there are at once, and spare how many more files

@@ -364,6 +364,7 @@ var allowed = map[string]string{
 	"bench":                             "*",
 	"bench/clusters":                    "cluster cluster/balance cluster/balance/advice cluster/clustertest cluster/contention cluster/divvy cluster/generate cluster/place cluster/policy cluster/snapshot",
 	"bench/measured":                    "",
+	"bench/minimal":                     "",
 	"bench/networks":                    "router",
 	"bench/observe":                     "hoststat hoststat/interval",
 	"bench/vsphere":                     "cluster cluster/generate live vsphere vsphere/sim",

@@ -54,7 +54,8 @@ func (h *head) take(line []byte) error {
 	switch len(name) {
 	case len("connection"):
 		if is(name, "connection") {
-			h.setConnection(trim(value))
+			closing, keeps := options(trim(value))
+			h.closing, h.keeps = h.closing || closing, h.keeps || keeps
 		}
 	case len("content-length"):
 		if is(name, "content-length") {
@@ -68,16 +69,15 @@ func (h *head) take(line []byte) error {
 	return nil
 }
 
-func (h *head) setConnection(value []byte) {
+// options reports what a Connection field says about the connection's end.
+func options(value []byte) (closing, keeps bool) {
 	switch { // mostly one name
 	case is(value, "keep-alive"):
-		h.keeps = true
+		return false, true
 	case is(value, "close"):
-		h.closing = true
-	default:
-		h.closing = h.closing || lists(value, "close")
-		h.keeps = h.keeps || lists(value, "keep-alive")
+		return true, false
 	}
+	return lists(value, "close"), lists(value, "keep-alive")
 }
 
 // whole concludes from all fields.
