@@ -35,3 +35,23 @@ func TestAPeakWithoutAnInterval(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A peak's sentence says what the search says of it, except where it says that itself.
+func TestAPeakTellsWhatTheSearchSays(t *testing.T) {
+	const why = "one probe was left out"
+	for _, c := range []struct {
+		peak measure.Peak
+		want string
+	}{
+		{measure.Peak{Word: "identified", Limiting: "p95", Estimate: 217, Why: why}, "The limit on p95 is met at about 217/s with the baseline, by few probes without an interval; no confirmation run was completed. The search: one probe was left out."},
+		{measure.Peak{Word: "not identified", Sustained: 200, Why: why}, "At least 200/s is sustained with the baseline: it passed every confirmation run; the peak itself was not estimated (not identified). The search: one probe was left out."},
+		{measure.Peak{Word: "not identified", Sustained: 200}, "At least 200/s is sustained with the baseline: it passed every confirmation run; the peak itself was not estimated (not identified)."},
+		{measure.Peak{Word: "identified", Limiting: "p95", Estimate: 210, Sustained: 200, Low: 200, High: 220, Step: true, Why: why}, "200/s is sustained with the baseline: it passed every confirmation run; 220/s failed every time (p95), and the limit lies between 200/s and 220/s."},
+	} {
+		f := &finding.Findings{Level: .95, Arms: []plan.Arm{{Label: "baseline"}}, Peaks: []finding.Peak{{Peak: c.peak}}}
+		wording.Peaks(f)
+		if got := f.Peaks[0].Sentence.Text; got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

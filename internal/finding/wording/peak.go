@@ -34,8 +34,12 @@ func Peaks(f *finding.Findings) {
 		case p.Estimate > 0:
 			template = "The limit on {limit} is met at {estimate} with {arm}, between {low} and {high} at {study/level} confidence; no confirmation run was completed"
 		}
-		if p.Sustained == 0 && p.Estimate == 0 {
+		switch {
+		case p.Sustained == 0 && p.Estimate == 0:
 			template += probed(p)
+		case p.Why != "" && !p.Step:
+			s.Names["why"] = p.Why
+			template += ". The search: {why}"
 		}
 		p.Sentence = s.Compose(template + ".")
 	}
