@@ -33,6 +33,7 @@ func short(e *diagnosis.Evidence) {
 	diagnosistest.Each(e, func(i *hoststat.Interval) {
 		l := &i.Network.Listeners[0]
 		l.Backlog, l.Drops, l.Queue, l.Waiting = 1, 20, 0.3, 0.3
+		i.Net["TcpExt.ListenDrops"] = l.Drops
 		i.Network.Holders[1].Files, i.Network.Holders[1].Program = 1024, "evil\x1b[2J"
 	})
 	e.Mean.Missing = map[string]string{"links": "read /proc/net/dev: permission denied"}

@@ -37,16 +37,17 @@ var listenQueue = diagnosis.Rule{
 			if l.Unix() && l.Full >= leastFull && l.Full*e.Mean.Seconds >= leastDrops {
 				found = append(found, fullUnix(e, l))
 			}
-			if l.Drops*e.Mean.Seconds < leastDrops {
+			drops := connectionsDropped(e, l)
+			if drops*e.Mean.Seconds < leastDrops {
 				continue
 			}
-			waiting := l.Drops * synRetry
+			waiting := drops * synRetry
 			one := diagnosis.Finding{
 				Subject:    server(l),
 				Says:       fmt.Sprintf("The listen queue of {subject} on port %d is too short with a backlog of {backlog}: it drops {dropped} of connection attempts, which clients repeat a second later.", l.Port),
 				Confidence: diagnosis.Certain,
 				Impact:     waiting / (waiting + max(1, l.Connections+l.Queue)),
-				Evidence:   []diagnosis.Fact{diagnosis.Number("backlog", l.Backlog), diagnosis.Rate("dropped", l.Drops), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with a full queue", l.Full)},
+				Evidence:   []diagnosis.Fact{diagnosis.Number("backlog", l.Backlog), diagnosis.Rate("dropped", drops), diagnosis.Number("in the queue", l.Queue), diagnosis.Share("time with a full queue", l.Full)},
 				Change:     backlogChange(e, l),
 			}
 			if l.Waiting >= stuck && l.Backlog >= leastBacklog {
@@ -58,6 +59,23 @@ var listenQueue = diagnosis.Rule{
 		}
 		return found
 	},
+}
+
+// connectionsDropped is how many connections a second a listening socket dropped. The socket's own counter also has other packets that it discards, as resets of
+// closed connections (tcp_rcv_state_process of net/ipv4/tcp_input.c); that of its namespace has connections only.
+func connectionsDropped(e *diagnosis.Evidence, l *network.Listener) float64 {
+	const counter = "TcpExt.ListenDrops"
+	of := e.Mean.Net
+	for _, space := range e.Mean.Network.Spaces {
+		if l.Space != 0 && space.PID == l.Space {
+			of = space.Net
+			break
+		}
+	}
+	if all, counted := of[counter]; counted {
+		return min(l.Drops, all)
+	}
+	return l.Drops
 }
 
 // noDrops is what the rule lacks where neither listening sockets nor the host count dropped

@@ -51,7 +51,27 @@ func flow(f network.Flow) func(e *diagnosis.Evidence) {
 // listening changes the listening socket of the healthy host's web server.
 func listening(change func(l *network.Listener)) func(e *diagnosis.Evidence) {
 	return func(e *diagnosis.Evidence) {
-		diagnosistest.Each(e, func(i *hoststat.Interval) { change(&i.Network.Listeners[0]) })
+		diagnosistest.Each(e, func(i *hoststat.Interval) {
+			l := &i.Network.Listeners[0]
+			change(l)
+			if i.Network.Partial == "" {
+				i.Net["TcpExt.ListenDrops"] += l.Drops
+			}
+		})
+	}
+}
+
+// discarded is a host, or a container on it, whose web server's listening socket discarded packets, and no connections.
+func discarded(space int) func(e *diagnosis.Evidence) {
+	return func(e *diagnosis.Evidence) {
+		diagnosistest.Each(e, func(i *hoststat.Interval) {
+			l := &i.Network.Listeners[0]
+			l.Space, l.Drops = space, 20
+			if space != 0 {
+				i.Net["TcpExt.ListenDrops"] = 30 // of the host, which is another namespace
+				i.Network.Spaces = []network.Namespace{{PID: space, Net: map[string]float64{"TcpExt.ListenDrops": 0}}}
+			}
+		})
 	}
 }
 
@@ -253,6 +273,11 @@ func TestListenQueue(t *testing.T) {
 		{"a host with a small limit", both(host("proc/sys/net/core/somaxconn", "1"), short), "nginx (999)", "sysctl -w net.core.somaxconn=4096"},
 		{"a server that does not accept", listening(func(l *network.Listener) { l.Drops, l.Queue, l.Waiting, l.Full = 20, 511, 1, 1 }), "nginx (999)", "why nginx does not accept"},
 		{"a queue in use", listening(func(l *network.Listener) { l.Queue, l.Waiting = 100, 1 }), "", ""},
+		{"resets that a listening socket discarded", discarded(0), "", ""},
+		{"the same in a container", discarded(71), "", ""},
+		{"drops in a container", both(discarded(71), func(e *diagnosis.Evidence) {
+			diagnosistest.Each(e, func(i *hoststat.Interval) { i.Network.Spaces[0].Net["TcpExt.ListenDrops"] = 15 })
+		}), "nginx (999)", "listen ... backlog=4096"},
 		{"a single drop", listening(func(l *network.Listener) { l.Drops = 0.02 }), "", ""},
 		{"a Unix socket with a short queue", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 3, 1, 0.4, 0.2 }), "php-fpm8.3 (70)", "listen.backlog = 4096"},
 		{"a Unix socket whose workers are busy", socket(func(l *network.Listener) { l.Backlog, l.Queue, l.Waiting, l.Full = 511, 512, 1, 0.9 }), "php-fpm8.3 (70)", "pm.max_children"},

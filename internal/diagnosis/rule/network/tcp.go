@@ -132,7 +132,7 @@ func other(e *diagnosis.Evidence, f *network.Flow) *network.Flow {
 func refused(e *diagnosis.Evidence, f *network.Flow) bool {
 	at, err := netip.ParseAddrPort(f.Peer)
 	return err == nil && slices.ContainsFunc(e.Mean.Network.Listeners, func(l network.Listener) bool {
-		return l.Port == int(at.Port()) && l.Drops > 0
+		return l.Port == int(at.Port()) && connectionsDropped(e, &l) > 0
 	})
 }
 
