@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/bench/measured"
+	"plimsoll/bench/peaks"
 	"plimsoll/bench/vcenter"
 	"plimsoll/internal/agent"
 	"plimsoll/internal/catalog"
@@ -63,6 +64,8 @@ func part() (ran bool, err error) {
 		return true, reflector.Serve(ctx, os.Stdin, os.Stdout)
 	case vcenter.Command:
 		return true, vcenter.Serve(os.Stdin, os.Stdout)
+	case peaks.Inside:
+		return true, peaks.ServeLink(ctx, os.Stdout)
 	case nbd.Command:
 		return true, nbd.Serve(ctx, os.Stdin, os.Stdout)
 	case router.Command:
