@@ -119,7 +119,7 @@ type sentFirst struct {
 
 func (s *sentFirst) Request(b []byte, slot int) ([]byte, int) {
 	before := s.made.Add(1) - 1
-	for patience := time.After(3 * time.Second); s.server.served.Load() < before && !s.held.Load(); {
+	for patience := time.After(20 * time.Second); s.server.served.Load() < before && !s.held.Load(); {
 		select {
 		case <-patience:
 			s.held.Store(true)
