@@ -21,23 +21,25 @@ import (
 // Inside is the argument that has this program search in the network namespace that it was started in.
 const Inside = "peaks-link-inside"
 
-// linkLimit is the limit on p95 of servers behind a link, and lowest and highest the rates between which their peaks are sought.
 const (
-	linkLimit       = .05
-	lowest, highest = 50., 2000.
-	linkWindow      = 10. // seconds
+	linkLimit  = .05 // on p95 of servers behind a link, in seconds
+	linkWindow = 10. // in seconds
 )
 
-// linkServers are the servers, with loads whose answers have about 2 KiB.
-var linkServers = []struct{ name, service, workload string }{
-	{"nginx", "{nginx: {page_size: 2KiB, pages: 1, images: 0}}", "{web: {connections: 64, arrivals: poisson}}"},
-	{"Redis", "redis", "{keyvalue: {read: 100%, keys: 1000, value: 2KiB, connections: 64, arrivals: poisson}}"},
-	{"PostgreSQL", "postgresql", "{oltp: {rows: 2000, connections: 64, arrivals: poisson}}"},
+// linkServers are the servers, with the rates between which their peaks are sought. Answers of the first two have about 2 KiB.
+var linkServers = []struct {
+	name, service, workload string
+	from, to                float64
+}{
+	{"nginx", "{nginx: {page_size: 2KiB, pages: 1, images: 0}}", "{web: {connections: 64, arrivals: poisson}}", 50, 2000},
+	{"Redis", "redis", "{keyvalue: {read: 100%, keys: 1000, value: 2KiB, connections: 64, arrivals: poisson}}", 50, 2000},
+	{"PostgreSQL", "postgresql", "{oltp: {rows: 2000, connections: 64, arrivals: poisson}}", 200, 8000},
 }
 
 // found is what was found of a server.
 type found struct {
 	Name         string
+	From, To     float64 // rates between which the peak was sought
 	Peak         measure.Peak
 	Load         float64 // seconds for which loads were offered
 	Below, Above float64 // p95 at 5 % below the interval, and at 5 % above it, in seconds; 0 without an interval
@@ -67,7 +69,7 @@ func Link() ([]measured.Result, error) {
 			return results, fmt.Errorf("%s behind a link: no interval", f.Name)
 		}
 		results = append(results,
-			measured.Result{What: f.Name + " behind a link: load time of the search", Got: f.Load, Against: "all rates in steps of its interval", Limit: f.sweep(highest), Unit: "s"},
+			measured.Result{What: f.Name + " behind a link: load time of the search", Got: f.Load, Against: "all rates in steps of its interval", Limit: f.sweep(f.To), Unit: "s"},
 			measured.Result{What: f.Name + " behind a link: load time of the search", Got: f.Load, Against: "the same until two rates fail", Limit: f.sweep(f.Peak.High) + linkWindow, Unit: "s"},
 			measured.Result{What: f.Name + " behind a link: p95 at 5 % below the interval", Got: f.Below, Against: "limit", Limit: linkLimit, Unit: "s"},
 			measured.Result{What: f.Name + " behind a link: p95 at 5 % above the interval", Got: f.Above, Against: "limit", Limit: linkLimit, Unit: "s"})
@@ -77,7 +79,7 @@ func Link() ([]measured.Result, error) {
 
 // sweep is how long a sweep offers loads up to a rate, each rate once for a window, in steps of the interval.
 func (f *found) sweep(to float64) float64 {
-	return math.Ceil((to-lowest)/(f.Peak.High-f.Peak.Low)) * linkWindow
+	return math.Ceil((to-f.From)/(f.Peak.High-f.Peak.Low)) * linkWindow
 }
 
 // ServeLink makes the loopback device of this network namespace the link, searches, and writes what was found.
@@ -101,25 +103,24 @@ func ServeLink(ctx context.Context, out io.Writer) error {
 	var all []found
 	for _, s := range linkServers {
 		study := fmt.Sprintf("study: link\nquestion: Where is the peak?\nplatform: local\nservice: %s\nworkload: %s\n", s.service, s.workload)
-		f, err := searchBehindLink(ctx, filepath.Join(dir, s.name), study)
-		if err != nil {
+		f := found{Name: s.name, From: s.from, To: s.to}
+		if err := f.search(ctx, filepath.Join(dir, s.name), study); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		f.Name = s.name
 		all = append(all, f)
 	}
 	return json.NewEncoder(out).Encode(all)
 }
 
-// searchBehindLink searches the peak of a server, and offers a rate on either side of the interval.
-func searchBehindLink(ctx context.Context, dir, study string) (f found, err error) {
-	search := fmt.Sprintf("load: {peak: {within: {p95: %gs}, from: %g/s, to: %g/s}}\nmeasure: {window: %gs, longest: 10m, blocks: 1}\nheadline: [peak]\n", linkLimit, lowest, highest, linkWindow)
+// search searches the peak of a server, and offers a rate on either side of the interval.
+func (f *found) search(ctx context.Context, dir, study string) error {
+	search := fmt.Sprintf("load: {peak: {within: {p95: %gs}, from: %g/s, to: %g/s}}\nmeasure: {window: %gs, longest: 10m, blocks: 1}\nheadline: [peak]\n", linkLimit, f.From, f.To, linkWindow)
 	r, err := lastRecord(ctx, dir, study+search)
 	if err != nil {
-		return f, err
+		return err
 	}
 	if r.Peak == nil {
-		return f, errors.New("the search left no answer")
+		return errors.New("the search left no answer")
 	}
 	f.Peak = *r.Peak
 	for _, p := range r.Probes {
@@ -132,14 +133,14 @@ func searchBehindLink(ctx context.Context, dir, study string) (f found, err erro
 		if c.rate <= 0 {
 			continue
 		}
-		fixed := fmt.Sprintf("load: {rate: %g/s}\nmeasure: {window: 30s, blocks: 1}\nheadline: [p95]\n", math.Round(c.rate))
+		fixed := fmt.Sprintf("load: {rate: %g/s}\nmeasure: {window: 30s, longest: 40s, blocks: 1}\nheadline: [p95]\n", math.Round(c.rate))
 		r, err := lastRecord(ctx, fmt.Sprintf("%s-%.0f", dir, c.rate), study+fixed)
 		if err != nil {
-			return f, err
+			return err
 		}
 		*c.p95 = r.Values["p95"]
 	}
-	return f, nil
+	return nil
 }
 
 // lastRecord runs a study and returns the record of its last trial.
