@@ -222,6 +222,17 @@ func TestStallsWhateverTheRate(t *testing.T) {
 	}
 }
 
+func TestStallsAtOneRate(t *testing.T) {
+	one := Stalling{Every: 38, Seconds: .1, Low: 733.62, High: 733.64}
+	several := one
+	several.High = 900
+	for s, want := range map[Stalling]string{one: "(observed at 733.6/s)", several: "(observed at 733.6 to 900/s)"} {
+		if got := s.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end in %q", got, want)
+		}
+	}
+}
+
 // Stalls that take far less than the limit lets pass are named, and keep nothing from being found.
 func TestHarmlessStallsAreNamedAndNoMore(t *testing.T) {
 	serve := stopping(every(6, .1), .1)

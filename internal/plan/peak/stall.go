@@ -28,7 +28,11 @@ func (s Stalling) String() string {
 	if !s.Periodic {
 		when = fmt.Sprintf("at irregular intervals of %s on average", span(s.Every))
 	}
-	return fmt.Sprintf("the system stalls for about %s %s, independently of the rate (observed at %.4g to %.4g/s)", span(s.Seconds), when, s.Low, s.High)
+	at := fmt.Sprintf("%.4g", s.Low)
+	if high := fmt.Sprintf("%.4g", s.High); high != at {
+		at += " to " + high
+	}
+	return fmt.Sprintf("the system stalls for about %s %s, independently of the rate (observed at %s/s)", span(s.Seconds), when, at)
 }
 
 // span is a time in seconds or, below a second, in milliseconds.
