@@ -122,7 +122,7 @@ func (c contest) run(ctx context.Context) (all []result, err error) {
 				return err
 			}
 			ours, theirs = append(ours, out.Values()["client.cpu_per_operation"]), append(theirs, peer)
-			if least, err = c.atLeast(at, least); err != nil {
+			if least, err = c.minimal(at, least); err != nil {
 				return err
 			}
 		}
@@ -149,17 +149,17 @@ func (c contest) one(ctx context.Context) ([]result, error) {
 	return all, nil
 }
 
-// atLeast adds what the client in C needs for an operation, where it takes part.
-func (c contest) atLeast(at load.Endpoint, so []float64) ([]float64, error) {
+// minimal adds the CPU time for an operation of the client in C to costs, where it takes part.
+func (c contest) minimal(at load.Endpoint, costs []float64) ([]float64, error) {
 	if c.request == "" || c.inC == (minimal.Client{}) {
-		return so, nil
+		return costs, nil
 	}
 	connections, err := strconv.Atoi(c.load["connections"])
 	if err != nil {
-		return so, err
+		return costs, err
 	}
 	cost, err := c.inC.Run(minimal.Load{Port: port(at), Request: c.request, Connections: connections, Length: turn})
-	return append(so, cost), err
+	return append(costs, cost), err
 }
 
 // port is the port of a server of this machine.

@@ -1,8 +1,9 @@
-// Package minimal is a client in C of as few lines as it takes: what it needs for an operation, no client on this machine does with much less.
+// Package minimal is a minimal client in C, a floor for the CPU time that a client needs for an operation.
 package minimal
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ type Load struct {
 // Compile compiles the client, which the caller removes.
 func Compile() (c Client, err error) {
 	if _, err := exec.LookPath("cc"); err != nil {
-		return c, fmt.Errorf("cc is not installed, so that there is no client in C to compare with")
+		return c, errors.New("cc is not installed, so that there is no client in C to compare with")
 	}
 	if c.dir, err = os.MkdirTemp("", "plimsoll-bench-*"); err != nil {
 		return c, err

@@ -13,8 +13,6 @@ import (
 	"syscall"
 
 	"plimsoll/bench/measured"
-	"plimsoll/internal/catalog"
-	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
 )
 
@@ -84,6 +82,9 @@ func (f *found) sweep(to float64) float64 {
 
 // ServeLink makes the loopback device of this network namespace the link, searches, and writes what was found.
 func ServeLink(ctx context.Context, out io.Writer) error {
+	if err := apart(); err != nil {
+		return err
+	}
 	for _, argv := range [][]string{
 		{"ip", "link", "set", "lo", "mtu", "1500", "up"},
 		{"tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8mbit", "burst", "3kb", "latency", "1s"},
@@ -112,6 +113,22 @@ func ServeLink(ctx context.Context, out io.Writer) error {
 	return json.NewEncoder(out).Encode(all)
 }
 
+// apart fails in the network namespace of the parent process, whose loopback device is not ours to limit.
+func apart() error {
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	parent, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", os.Getppid()))
+	if err != nil {
+		return err
+	}
+	if own == parent {
+		return errors.New("this would limit the loopback device of the host: run bench peaks-link, which makes a network namespace")
+	}
+	return nil
+}
+
 // search searches the peak of a server, and offers a rate on either side of the interval.
 func (f *found) search(ctx context.Context, dir, study string) error {
 	search := fmt.Sprintf("load: {peak: {within: {p95: %gs}, from: %g/s, to: %g/s}}\nmeasure: {window: %gs, longest: 10m, blocks: 1}\nheadline: [peak]\n", linkLimit, f.From, f.To, linkWindow)
@@ -138,23 +155,23 @@ func (f *found) search(ctx context.Context, dir, study string) error {
 		if err != nil {
 			return err
 		}
-		*c.p95 = r.Values["p95"]
+		p95, measured := r.Values["p95"]
+		if !measured {
+			return fmt.Errorf("no p95 at %.0f/s", c.rate)
+		}
+		*c.p95 = p95
 	}
 	return nil
 }
 
 // lastRecord runs a study and returns the record of its last trial.
 func lastRecord(ctx context.Context, dir, text string) (*measure.Record, error) {
-	file := dir + ".yaml"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	l := &lab.Lab{Catalog: catalog.All(), Version: "bench"}
-	source, err := l.Read(file, nil)
+	l, request, err := written(dir+".yaml", text)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := l.Run(ctx, lab.Request{Source: *source, Dir: dir, Seed: 1})
+	request.Dir, request.Seed = dir, 1
+	outcome, err := l.Run(ctx, request)
 	if err != nil {
 		return nil, err
 	}

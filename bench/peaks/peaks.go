@@ -155,6 +155,19 @@ type answer struct {
 	load float64
 }
 
+// written writes a study to a file, and returns a lab with the request to run it.
+func written(file, text string) (*lab.Lab, lab.Request, error) {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, lab.Request{}, err
+	}
+	l := &lab.Lab{Catalog: catalog.All(), Version: "bench"}
+	source, err := l.Read(file, nil)
+	if err != nil {
+		return nil, lab.Request{}, err
+	}
+	return l, lab.Request{Source: *source}, nil
+}
+
 // searchMany runs the study with many seeds, a few at once: servers and generators are
 // idle for most of the time.
 func searchMany(text string, n int) ([]answer, error) {
@@ -168,12 +181,7 @@ func searchMany(text string, n int) ([]answer, error) {
 	} else {
 		defer os.RemoveAll(dir)
 	}
-	file := filepath.Join(dir, "study.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	l := &lab.Lab{Catalog: catalog.All(), Version: "bench"}
-	source, err := l.Read(file, nil)
+	l, request, err := written(filepath.Join(dir, "study.yaml"), text)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +194,9 @@ func searchMany(text string, n int) ([]answer, error) {
 		group.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			outcome, err := l.Run(context.Background(), lab.Request{Source: *source, Dir: filepath.Join(dir, fmt.Sprint(i)), Seed: uint64(seed + i)})
+			one := request
+			one.Dir, one.Seed = filepath.Join(dir, fmt.Sprint(i)), uint64(seed+i)
+			outcome, err := l.Run(context.Background(), one)
 			switch {
 			case err != nil:
 				failed[i] = err
