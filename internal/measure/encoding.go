@@ -37,9 +37,19 @@ var compressors = sync.Pool{New: func() any {
 }}
 
 // MarshalText encodes the histogram as HdrHistogram V2, compressed, in base64.
-func (h *Histogram) MarshalText() ([]byte, error) { return h.compact().encode(), nil }
+func (h *Histogram) MarshalText() ([]byte, error) { return bytes.Clone(h.compact().encode()), nil }
+
+// nothing is the encoding of a histogram without values. Many intervals have no operation of a class.
+var nothing = sync.OnceValue(func() []byte { return compact{}.compress() })
 
 func (c compact) encode() []byte {
+	if len(c.count) == 0 {
+		return nothing()
+	}
+	return c.compress()
+}
+
+func (c compact) compress() []byte {
 	var payload []byte
 	next := 0
 	for i, n := range c.count {
@@ -76,6 +86,10 @@ func (c compact) encode() []byte {
 // UnmarshalText decodes the output of MarshalText. Histograms with other bounds or precision
 // are an error.
 func (h *Histogram) UnmarshalText(text []byte) error {
+	if bytes.Equal(text, nothing()) {
+		*h = Histogram{}
+		return nil
+	}
 	data, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
 		return fmt.Errorf("decode histogram: %w", err)

@@ -47,6 +47,24 @@ func TestHistogramAgreesWithHdrHistogram(t *testing.T) {
 	}
 }
 
+func TestAnEmptyHistogramIsReadByOthers(t *testing.T) {
+	text, err := NewHistogram().MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := hdrhistogram.Decode(text)
+	if err != nil || read.TotalCount() != 0 {
+		t.Errorf("they read ours as %d values: %v", read.TotalCount(), err)
+	}
+	back := NewHistogram()
+	back.Record(time.Second, 3)
+	text[len(text)-1]++ // the caller's own
+	again, _ := NewHistogram().MarshalText()
+	if err := back.UnmarshalText(again); err != nil || *flat(back) != [counters]int64{} || back.Count() != 0 {
+		t.Errorf("it is read as another histogram: %v", err)
+	}
+}
+
 // flat lists all counters.
 func flat(h *Histogram) *[counters]int64 {
 	var all [counters]int64

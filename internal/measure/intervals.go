@@ -127,9 +127,12 @@ func decodeRow(row []string) (from, to time.Duration, s Sample, o Offer, err err
 		return 0, 0, s, o, fmt.Errorf("%d fields; expected 12", len(row))
 	}
 	s.Class = row[2]
-	for i, into := range map[int]*int64{
+	for i, into := range [...]*int64{
 		3: &s.Operations, 4: &s.Bytes, 5: &s.Errors, 6: &s.TimedOut, 8: &o.Scheduled, 9: &o.OnTime, 10: &o.Late, 11: &o.Abandoned,
 	} {
+		if into == nil {
+			continue
+		}
 		if *into, err = strconv.ParseInt(row[i], 10, 64); err != nil {
 			return 0, 0, s, o, err
 		}
@@ -137,7 +140,10 @@ func decodeRow(row []string) (from, to time.Duration, s Sample, o Offer, err err
 			return 0, 0, s, o, fmt.Errorf("field %d is %d, and cannot be negative", i+1, *into)
 		}
 	}
-	for i, into := range map[int]*time.Duration{0: &from, 1: &to, 7: &s.Total} {
+	for i, into := range [...]*time.Duration{0: &from, 1: &to, 7: &s.Total} {
+		if into == nil {
+			continue
+		}
 		if *into, err = time.ParseDuration(row[i] + "s"); err != nil {
 			return 0, 0, s, o, err
 		}

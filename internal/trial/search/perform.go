@@ -12,11 +12,12 @@ import (
 	"plimsoll/internal/trial/fault"
 )
 
-// Intervals of a probe are a 200th of it, within these. In longer ones stalls of seconds hardly show.
-const (
-	shortestInterval = 10 * time.Millisecond
-	longestInterval  = 500 * time.Millisecond
-)
+// intervalOf is the length of the intervals of a probe, a 200th of it within bounds. In intervals of more than 500 ms
+// stalls of seconds hardly show. Probes of more than ten minutes are bounded in the number of their intervals instead.
+func intervalOf(probe time.Duration) time.Duration {
+	const shortest, longest, most = 10 * time.Millisecond, 500 * time.Millisecond, 1200
+	return min(max(probe/200, shortest), max(longest, probe/most))
+}
 
 // extent is how long a probe takes.
 type extent struct {
@@ -30,7 +31,7 @@ func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, e 
 	p.From, p.Values = s.Span().Seconds(), map[string]float64{}
 	p.Began = s.Now().Sub(s.Record.Start).Seconds()
 	before := s.census(ctx)
-	stage := load.Stage{Length: e.length, Interval: min(max(e.length/200, shortestInterval), longestInterval), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
+	stage := load.Stage{Length: e.length, Interval: intervalOf(e.length), Seed: s.At.Seed + uint64(len(s.Record.Probes)), Within: s.limits.strictest()}
 	recorder := measure.NewRecorder(func(r *measure.Recorder) bool {
 		seen := s.Seen != nil && s.Seen(r)
 		return e.sure.enough(r) || seen
