@@ -64,16 +64,15 @@ func main() {
 	annealing, spark, kills, cores := asked("annealing", compared), asked("spark", submitting), asked("protection", killing), asked("core-scheduling", scheduling)
 	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"observe", of(observe.Reading)}, {"observer-effect", observerEffect}, {"lab", laboratory}, {"serve", of(listing.Runs)}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"peaks-link", of(peaks.Link)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"network", of(networks.Router)}, {"desktop", of(desktops.Harness)}, {"ceph-start", of(hci.Starting)}, {"ceph-ledger", of(hci.Ledger)}, {"ceph-latency", of(hci.Latency)}, {"inference", of(inference.Classifying)}, {"spark", spark.run}, {"guest", of(guests.Booting)}, {"checkpoint", of(guests.Checkpointing)}, {"protection", of(kills.run)}, {"soft-dirty", of(guests.SoftDirty)}, {"core-scheduling", of(cores.Run)}, {"fabric", fabrics}, {"fleet", fleets},
 		{"cluster-place", of(clusters.Placing)}, {"cluster-balance", of(clusters.Balancing)}, {"annealing", of(annealing.Run)}, {"cluster-divvy", of(clusters.Dividing)}, {"cluster-memory", of(clusters.Memory)}, {"cluster-policy", of(clusters.Complying)}, {"cluster-doctor", of(clusters.Diagnosing)}, {"vsphere-inventory", of(vsphere.Inventory)}, {"vcenter-build", of(vcenter.Building)}, {"vcenter-operations", of(vcenter.Operating)}, {"vcenter-power", of(vcenter.Powering)}, {"vcenter-client", of(vcenter.Client)}}
+	chosen, err := choose(all, os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false
-	for _, b := range all {
-		if len(os.Args) == 1 && b.name == "core-scheduling" { // most hosts lack what it needs: it is there by name
-			continue
-		}
-		if len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(asked string) bool { return asked == b.name || strings.HasPrefix(b.name, asked+"-") }) {
-			continue
-		}
+	for _, b := range chosen {
 		results, err := b.run()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench %s: %v\n", b.name, err)
@@ -87,6 +86,27 @@ func main() {
 	if failed {
 		os.Exit(1)
 	}
+}
+
+// choose returns the benchmarks of these names, or whose names begin with one of them; without names, all but those that most hosts cannot run.
+func choose(all []benchmark, names []string) (chosen []benchmark, err error) {
+	var known []string
+	for _, b := range all {
+		known = append(known, b.name)
+		if len(names) == 0 && b.name != "core-scheduling" || slices.ContainsFunc(names, b.called) {
+			chosen = append(chosen, b)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(b benchmark) bool { return b.called(name) }) {
+			return nil, fmt.Errorf("no benchmark %q; causes, kills, sides, truth, tune and %s are known", name, strings.Join(known, ", "))
+		}
+	}
+	return chosen, nil
+}
+
+func (b benchmark) called(name string) bool {
+	return b.name == name || strings.HasPrefix(b.name, name+"-")
 }
 
 // asked are the flags of a benchmark. After a mistake in them, or a request for help, the program ends.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 
@@ -46,7 +47,10 @@ type found struct {
 // Link searches the peaks of real servers behind a link of 8 Mbit/s, in a network namespace of its own: their limit does not depend on the CPU time
 // that a shared host leaves. It needs root, ip and tc.
 func Link() ([]measured.Result, error) {
-	cmd := exec.Command("/proc/self/exe", Inside)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", Inside)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it stops its servers
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
