@@ -31,7 +31,7 @@ func parseLinks(text []byte) (all []Link) {
 	return all
 }
 
-// readNet reads /proc/net/snmp and /proc/net/netstat.
+// readNet reads /proc/net/snmp, /proc/net/netstat and, where there is IPv6, /proc/net/snmp6.
 func readNet(r *Reader, s *State) error {
 	s.Net = make(map[string]float64, 300)
 	var missing error
@@ -42,6 +42,9 @@ func readNet(r *Reader, s *State) error {
 			continue
 		}
 		network.ParseCounters(text, s.Net)
+	}
+	if text, err := r.file("proc/net/snmp6"); err == nil {
+		network.ParseCounters6(text, s.Net)
 	}
 	if errors.Is(missing, fs.ErrNotExist) && len(s.Net) > 0 {
 		return nil

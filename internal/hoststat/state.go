@@ -38,7 +38,7 @@ type State struct {
 	Disks []Disk             `json:"disks,omitempty"`
 	Files []FileSystem       `json:"files,omitempty"` // file systems that can be written
 	Links []Link             `json:"links,omitempty"` // network devices
-	Net   map[string]float64 `json:"net,omitempty"`   // /proc/net/snmp and netstat: Tcp.RetransSegs, TcpExt.ListenOverflows, ...
+	Net   map[string]float64 `json:"net,omitempty"`   // /proc/net/snmp, netstat and snmp6: Tcp.RetransSegs, TcpExt.ListenOverflows, Udp6.InDatagrams, ...
 
 	PMU          []pmu.CPU      `json:"pmu,omitempty"`          // cycles, instructions and cache misses, by number of the CPUs online
 	Caches       []Cache        `json:"caches,omitempty"`       // last-level caches, where resctrl monitors them

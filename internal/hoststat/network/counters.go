@@ -32,6 +32,20 @@ func ParseCounters(text []byte, into map[string]float64) {
 	}
 }
 
+// ParseCounters6 parses /proc/net/snmp6, a counter in each line: those of UDP over IPv6, as Udp6.InDatagrams.
+func ParseCounters6(text []byte, into map[string]float64) {
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(f) != 2 {
+			continue
+		}
+		value, ok := parse.Number(f[1])
+		if name, udp := bytes.CutPrefix(f[0], []byte("Udp6")); udp && ok {
+			into["Udp6."+string(name)] = value
+		}
+	}
+}
+
 // ReadSoftnet reads the queues between network devices and the kernel.
 func (k *Reader) ReadSoftnet(n *State) error {
 	text, err := k.file("proc/net/softnet_stat")

@@ -59,6 +59,11 @@ func TestNetworkFiles(t *testing.T) {
 	if len(udp) != 1 || udp[0] != (Datagrams{Port: 5353, Inode: 4242, Drops: 17, Unread: 4096}) {
 		t.Errorf("%+v", udp)
 	}
+	of6 := map[string]float64{}
+	ParseCounters6([]byte("Ip6InReceives                   \t7\nUdp6InDatagrams                 \t41\nUdp6RcvbufErrors \t3\nUdp6 1 2\nUdp6MemErrors x\n"), of6)
+	if len(of6) != 2 || of6["Udp6.InDatagrams"] != 41 || of6["Udp6.RcvbufErrors"] != 3 {
+		t.Errorf("counters of IPv6 %v", of6)
+	}
 	if n := fileLimit([]byte("Limit   Soft Limit  Hard Limit  Units\nMax open files            1024                 4096                 files     \n")); n != 1024 {
 		t.Errorf("limit of %v files", n)
 	}

@@ -207,6 +207,24 @@ func TestSocketBuffers(t *testing.T) {
 				i.Network.Datagrams = []network.Datagrams{{PID: 9, Program: "dns", Port: 53, Drops: 500}}
 			})
 		}, "dns (9)", "sysctl -w net.core.rmem_max="},
+		{"a UDP socket over IPv6 that overflows", func(e *diagnosis.Evidence) {
+			diagnosistest.Each(e, func(i *hoststat.Interval) {
+				i.Net["Udp.RcvbufErrors"], i.Net["Udp6.InDatagrams"], i.Net["Udp6.RcvbufErrors"] = 0, 20_000, 500
+				i.Network.Datagrams = []network.Datagrams{{PID: 9, Program: "dns", Port: 53, Drops: 500}}
+			})
+		}, "dns (9)", "sysctl -w net.core.rmem_max="},
+		{"few datagrams lost of many over IPv6", func(e *diagnosis.Evidence) {
+			diagnosistest.Each(e, func(i *hoststat.Interval) {
+				i.Net["Udp.InDatagrams"], i.Net["Udp6.InDatagrams"] = 0, 200_000
+				i.Network.Datagrams = []network.Datagrams{{PID: 9, Program: "dns", Port: 53, Drops: 100}}
+			})
+		}, "", ""},
+		{"datagrams that a socket filter discards", func(e *diagnosis.Evidence) {
+			diagnosistest.Each(e, func(i *hoststat.Interval) {
+				i.Net["Udp.InDatagrams"], i.Net["Udp.RcvbufErrors"] = 20_000, 0
+				i.Network.Datagrams = []network.Datagrams{{PID: 9, Program: "dhclient", Port: 68, Drops: 500}}
+			})
+		}, "", ""},
 		{"a few datagrams lost", func(e *diagnosis.Evidence) {
 			diagnosistest.Each(e, func(i *hoststat.Interval) {
 				i.Network.Datagrams = []network.Datagrams{{PID: 9, Program: "dns", Port: 53, Drops: 1}}
