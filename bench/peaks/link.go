@@ -154,7 +154,7 @@ func (f *found) search(ctx context.Context, dir, study string) error {
 		if c.rate <= 0 {
 			continue
 		}
-		fixed := fmt.Sprintf("load: {rate: %g/s}\nmeasure: {window: 30s, longest: 40s, blocks: 1}\nheadline: [p95]\n", math.Round(c.rate))
+		fixed := fmt.Sprintf("load: {rate: %g/s}\nmeasure: {window: 30s, longest: 40s, blocks: 1, retries: 20}\nheadline: [p95]\n", math.Round(c.rate))
 		r, err := lastRecord(ctx, fmt.Sprintf("%s-%.0f", dir, c.rate), study+fixed)
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ var protocolNames = []struct {
 	{"tcp.backlog_drops", "TCP segments dropped by a full socket backlog", []string{"TcpExt.TCPBacklogDrop"}},
 	{"tcp.collapses", "TCP receive queues collapsed because the buffer was full", []string{"TcpExt.TCPRcvCollapsed", "TcpExt.PruneCalled"}},
 	{"tcp.zero_windows", "times that a TCP receiver closed its window", []string{"TcpExt.TCPToZeroWindowAdv"}},
-	{"udp.buffer_errors", "UDP datagrams dropped by a full socket buffer", []string{"Udp.RcvbufErrors", "Udp.SndbufErrors"}},
+	{"udp.buffer_errors", "UDP datagrams dropped by a full socket buffer", []string{"Udp.RcvbufErrors", "Udp.SndbufErrors", "Udp6.RcvbufErrors", "Udp6.SndbufErrors"}},
 }
 
 func flattenNetwork(i *hoststat.Interval, values map[string]float64) {

@@ -243,6 +243,33 @@ func TestTheGeneratorIsJudged(t *testing.T) {
 	}
 }
 
+// A generator that is late although it has CPU time to spare is not at its own limit.
+func TestALateGeneratorIsSaturatedOrRanLate(t *testing.T) {
+	for _, c := range []struct {
+		busy bool
+		want string
+	}{{true, "the generator was saturated: "}, {false, "the host ran the generator too late: "}} {
+		j, out := open(10000), measure.NewRecorder(nil)
+		began, cpu := time.Now(), load.ProcessCPU()
+		keep(t, j, out, func(s *Sheet) {
+			for i := range 100 {
+				s.Start(0, 5*ms, false)
+				s.Done(Operation{Started: 5 * ms}, time.Duration(6+i/10)*ms)
+			}
+			for used := time.Duration(0); c.busy && used < 3*max(j.Stage.Length, time.Since(began))/4; {
+				used = load.ProcessCPU() - cpu
+			}
+			if !c.busy {
+				s.Spun(time.Hour)
+			}
+			s.Close(0)
+		})
+		if got := check(out, "generator"); got.State != measure.Fail || !strings.HasPrefix(got.Detail, c.want) {
+			t.Errorf("busy %t: %+v", c.busy, got)
+		}
+	}
+}
+
 // However operations are spread over threads, the sum is that of one: intervals
 // come whole and in order, and histograms are those of all operations together.
 func TestHoweverOperationsAreSpread(t *testing.T) {
