@@ -99,7 +99,7 @@ func choose(all []benchmark, names []string) (chosen []benchmark, err error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(b benchmark) bool { return b.called(name) }) {
-			return nil, fmt.Errorf("no benchmark %q; causes, kills, sides, truth, tune and %s are known", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("no benchmark %q; known: causes, kills, sides, truth, tune, %s", name, strings.Join(known, ", "))
 		}
 	}
 	return chosen, nil

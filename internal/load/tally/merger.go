@@ -117,7 +117,8 @@ func (b *Merger) join(number int, pages []page) measure.Interval {
 
 // mostLate is the share of operations that the generator itself may start late, and mostLost
 // the share that it may abandon, before the stage is invalid. The certificate judges its CPU
-// usage. A generator whose threads use less than the share saturated of their CPUs has time left.
+// usage. Bursts of arrivals saturate a generator that uses less of its CPUs than the certificate
+// allows, but hardly one below the share saturated.
 const (
 	mostLate  = .01
 	mostLost  = .005
@@ -171,7 +172,7 @@ func (b *Merger) generator(busy float64, ran time.Duration) measure.Check {
 	if own > mostLate || lost > mostLost {
 		cause := "the generator was saturated"
 		if busy < saturated {
-			cause = "the host ran the generator too late: other processes or the hypervisor took its CPUs"
+			cause = "the generator was late without being saturated, as on a busy host or under a CPU quota"
 		}
 		check.State, check.Detail = measure.Fail, cause+": "+check.Detail
 	}

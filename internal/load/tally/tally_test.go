@@ -244,11 +244,11 @@ func TestTheGeneratorIsJudged(t *testing.T) {
 }
 
 // A generator that is late although it has CPU time to spare is not at its own limit.
-func TestALateGeneratorIsSaturatedOrRanLate(t *testing.T) {
+func TestALateGeneratorIsSaturatedOrNot(t *testing.T) {
 	for _, c := range []struct {
 		busy bool
 		want string
-	}{{true, "the generator was saturated: "}, {false, "the host ran the generator too late: "}} {
+	}{{true, "the generator was saturated: "}, {false, "the generator was late without being saturated, "}} {
 		j, out := open(10000), measure.NewRecorder(nil)
 		began, cpu := time.Now(), load.ProcessCPU()
 		keep(t, j, out, func(s *Sheet) {

@@ -13,7 +13,7 @@ func datagrams(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 	received := e.Mean.Net["Udp.InDatagrams"] + e.Mean.Net["Udp6.InDatagrams"]
 	for i := range e.Mean.Network.Datagrams {
 		d := &e.Mean.Network.Datagrams[i]
-		drops := overflowed(e, d)
+		drops := bufferDrops(e, d)
 		lost := drops / (drops + received)
 		if drops < leastRate || lost < leastDrop || !askedPID(e, d.PID) {
 			continue
@@ -34,12 +34,12 @@ func datagrams(e *diagnosis.Evidence) (found []diagnosis.Finding) {
 	return found
 }
 
-// overflowed is how many datagrams a second a socket dropped because its receive buffer was full. The socket's own counter also has those that a socket
+// bufferDrops is how many datagrams a second a socket dropped because its receive buffer was full. The socket's own counter also has those that a socket
 // filter or a wrong checksum discards (udp_queue_rcv_one_skb of net/ipv4/udp.c); those of the host have full buffers only.
-func overflowed(e *diagnosis.Evidence, d *network.Datagrams) float64 {
-	of4, counted := e.Mean.Net["Udp.RcvbufErrors"]
+func bufferDrops(e *diagnosis.Evidence, d *network.Datagrams) float64 {
+	drops4, counted := e.Mean.Net["Udp.RcvbufErrors"]
 	if !counted {
 		return d.Drops
 	}
-	return min(d.Drops, of4+e.Mean.Net["Udp6.RcvbufErrors"])
+	return min(d.Drops, drops4+e.Mean.Net["Udp6.RcvbufErrors"])
 }
